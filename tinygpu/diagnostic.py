@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message. `verdict` is `error` (bad input), `refuted`, `unknown`, `note`; the first label is the place that is wrong."""
+    """One message. `verdict` is `error` (bad input), `refuted`, `unknown`, `warning`, `note`; the first label is the place that is wrong."""
 
     code: str
     title: str

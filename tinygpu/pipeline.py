@@ -21,7 +21,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import said
-from tinygpu.program.step import Program
+from tinygpu.program.step import For, Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
 from tinygpu.proof.check import Unknown as Unknown
@@ -157,8 +157,16 @@ def on_core(program: Program) -> Program:
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
     """What a CPU does for a block of threads that work together: a program of its own, proved as any other, or not used. The launcher
-    checks what the machine's program needs, and nothing else. One that a CPU can only run as it is stands behind one with a layout."""
+    checks what the machine's program needs, and nothing else. The one whose layout has the fewest loops stands first, and one that a CPU can
+    only run as it is last."""
+    from tinygpu.schedule.cpu import on_cpu
+
+    def loops(proof: Proof) -> int:
+        return sum(isinstance(step, For) for step in next(iter(on_cpu(proof.program))).steps)
+
     proofs = [proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))]
+    if len(proofs) > 1:
+        proofs.sort(key=loops)
     laid_out = (p for p in proofs if len(proofs) == 1 or on_core(p.program) != p.program)
     return next(laid_out, proofs[0] if proofs else None)
 

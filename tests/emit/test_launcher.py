@@ -90,6 +90,16 @@ def test_read_only_and_subclassed_inputs_are_fine(tmp_path):
     assert np.array_equal(module("saxpy").saxpy(1.0, x, mapped), 2 * x)
 
 
+@pytest.mark.parametrize(
+    ("H", "K", "P", "S", "D"), [(10, 3, 0, 1, 1), (1, 3, 1, 1, 1), (100, 5, 7, 3, 2), (33, 4, 100, 5, 0), (9, 1, 0, 7, 9)]
+)
+def test_sizes_that_no_input_tells_are_given_by_name(H, K, P, S, D):
+    x, w = ramp(H), ramp(K) + 1
+    padded = np.pad(x, P)
+    want = [sum(padded[p + r * D] * w[r] for r in range(K)) for p in range(0, len(padded) - D * (K - 1), S)]
+    assert np.array_equal(module("strided").strided(x, w, P=P, S=S, D=D), want)
+
+
 X, M = ramp(6), np.ma.array(ramp(6), mask=[0, 1, 0, 0, 0, 0])
 ODD = np.frombuffer(bytes(4 * 6 + 1), np.uint8)[1:].view(F)
 READ_ONLY = ramp(6)
@@ -113,6 +123,8 @@ WRONG = [  # spec, how it is called, error, message
     ("spread", lambda f: f(X, n=True), TypeError, "TG804 spread_m: no input's shape tells n: give it as n=…, a whole number"),
     ("spread", lambda f: f(X, n=10**30), ValueError, f"TG810 spread_m: too large: y would be an array of shape ({10**30}, 6)"),
     ("spread", lambda f: f(X, n=10**18), ValueError, f"TG810 spread_m: too large: y would be an array of shape ({10**18}, 6)"),
+    ("strided", lambda f: f(X, X, P=1, S=0, D=1), ValueError, "TG808 strided_m: proved only where S >= 1; here H = 6, K = 6, P = 1, D = 1, S = 0"),
+    ("strided", lambda f: f(X, X, P=1, S=1, D=2), ValueError, "TG808 strided_m: proved only where H + 2*P >= D*(K - 1) + 1; here H = 6, K = 6, P = 1, D = 2, S = 1"),
     ("saxpy", lambda f: f(1.0, X, X, out=X.astype("f8")), TypeError, "TG802 saxpy_v4: out must be a float32 array of shape [n]; its dtype is float64. Make it with dtype='float32'"),
     ("saxpy", lambda f: f(1.0, X, X, out=ramp(12)[::2]), ValueError, "TG805 saxpy_v4: out must be a float32 array of shape [n], C-contiguous; its strides are not. Pass a contiguous array, and copy from it"),
     ("saxpy", lambda f: f(1.0, X, ramp(12)[::2]), ValueError, "TG805 saxpy_v4: y must be a float32 array of shape [n], C-contiguous; its strides are not. Pass a contiguous copy of it"),

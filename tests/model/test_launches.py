@@ -9,9 +9,8 @@ from __future__ import annotations
 import pytest
 
 from tests.model.test_machines import spec
-from tinygpu.category.term import App, Read, text, walk
+from tinygpu.category.term import App, Read, outer_folds, text, walk
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.across import outermost
 
 TOTAL = "op total(x: f32[n]) -> (s: f32[]) { s[] = sum[i] x[i] }\n"
 CHAIN = (
@@ -40,7 +39,7 @@ def test_a_value_beside_a_fold_over_the_grid_waits_for_it() -> None:
     )
     first, second = (one.phases[0].equation.value for one in spec(source).machines[0].launches)
     assert isinstance(first, App) and isinstance(second, App) and first.op == second.op == "div" and first.args[1] == second.args[1]
-    assert [text(fold) for value in (first, second) for fold in outermost(value)] == ["sum[i < n] x[i]", "sum[g < 4] s_part[g]"]
+    assert [text(fold) for value in (first, second) for fold in outer_folds(value)] == ["sum[i < n] x[i]", "sum[g < 4] s_part[g]"]
 
 
 def test_two_launches_have_two_names() -> None:

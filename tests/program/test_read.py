@@ -117,10 +117,11 @@ MISTAKES = {
     "launch (grid = (n: 4), block = ()) { y[0] = 0 }": ("TG103", "n: 4"),
     "launch (grid = (), block = ()) { shared s: f32[4] }\nlaunch (grid = (), block = ()) { y[0] = s[0] }": ("TG101", "s[0]"),
     "launch (grid = (), block = ()) { shared s: f32[4] }\nlaunch (grid = (), block = ()) { s[0] = 0 }": ("TG101", "s[0]"),
-    "launch (grid = (), block = ()) { local s: f32[4] }\nlaunch (grid = (), block = ()) { shared s: f32[4] }": (
+    "launch (grid = (), block = ()) { local s: f32[4] }\nlaunch (grid = (), block = ()) { local s: f32[]\nshared s: f32[4] }": (
         "TG102",
         "shared s: f32[4]",
     ),
+    "workspace s: f32[4]\nlaunch (grid = (), block = ()) { local s: f32[] }": ("TG102", "local s: f32[]"),
     "launch (grid = (), block = ()) { y[0] = c[0] }\nlaunch (grid = (), block = ()) { c[0] = 0 }": ("TG116", "c[0]"),
     "for j < 2 { local v: f32[] }\nv[] = 0": ("TG101", "v[]"),
     "y[t] holds 0": ("TG160", "y[t] holds 0"),

@@ -95,3 +95,27 @@ def test_the_smallest_sizes_are_not_sought_for_ever() -> None:
     many = " + ".join(f"(g*64 + t) // {k}" for k in range(2, 42))
     verdict = pipeline.check(pipeline.load_text(spec(store(f"x[{many}]"))).machines[0])
     assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG203"
+
+
+DOUBLINGS = {
+    "a shuffle of a maximum": "for k < 5 { v[] += shuffle_down(max(v[], v[]), 1) }",
+    "many shuffles": "\n".join(f"v[] += shuffle_down(max(v[], v[] + 1), {d})" for d in (16, 8, 4, 2, 1, 1, 2, 4)),
+    "a square": "for k < 40 { v[] = v[] * v[] - v[] }",
+    "a square in two loops": "for k < 30 { for l < 30 { v[] = v[] * v[] - v[] } }",
+    "a choice": "for k < 30 { v[] = v[] * 2 if v[] > 1 else v[] * 3 }",
+    "a condition": "for k < 30 { if v[] > 1 { v[] = v[] * 2 + v[] } }",
+    "a flip": "\n".join(["v[] = v[] ^ (v[] * 3)"] * 20),
+    "a quotient": "\n".join(["v[] = (v[] + 1) / v[]"] * 20),
+    "a function": "\n".join(["v[] = log(v[]) * sqrt(v[])"] * 20),
+    "an infinity": "\n".join(["v[] = max(v[], -inf) + v[]"] * 20),
+    "two cells": "local w: f32[]\nw[] = v[]\nfor k < 30 { v[] = w[] + v[]\nw[] = v[] * w[] }",
+    "shared cells": "shared s: f32[64]\ns[t] = v[]\nbarrier\nfor k < 6 { v[] = s[t] * s[(t + k) % 64]\nbarrier\ns[t] = v[]\nbarrier }",
+}
+
+
+@pytest.mark.parametrize("name", DOUBLINGS)
+def test_a_value_that_doubles_again_and_again_ends(name: str) -> None:
+    dtype = "i32" if "^" in DOUBLINGS[name] else "f32"
+    steps = f"    local v: {dtype}[]\n    v[] = x[g*64 + t] if {GUARD} else 0\n{DOUBLINGS[name]}\n"
+    verdict = pipeline.check(pipeline.load_text(spec(steps + store("v[]"), dtype=dtype)).machines[0])
+    assert isinstance(verdict, (Refutation, Unknown))

@@ -28,6 +28,11 @@ def test_what_was_proved_is_built_without_a_word(path, tmp_path, capsys):
     assert differs(module.read_text(), str(module)) is None, "the programs in it are others"
 
 
+@pytest.mark.parametrize("path", [pytest.param(path, marks=pytest.mark.sampled, id=path.stem) for path in RIGHT])
+def test_what_was_built_computes_the_equation(path, capsys):
+    assert main(["run", str(path), "--device", "cpu"]) == 0, capsys.readouterr()
+
+
 @pytest.fixture
 def emitter(monkeypatch):
     """An emitter with one mistake: a change of its text."""

@@ -34,6 +34,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     apply,
+    memoised,
     negation,
     rebuild,
     select,
@@ -116,6 +117,7 @@ def packed(term: App) -> bool:
     return all(isinstance(t, App) and t.op == "pack" and next(islice(walk(t), FEW, None), None) is None for t in term.args)
 
 
+@kept
 def sure(term: Term) -> bool:
     """Whether a term has a value wherever the program is right: it never divides an integer by less than 1 (`defined.state`)."""
     match term:
@@ -134,7 +136,7 @@ def _or(term: Term, kept: tuple[Term, ...]) -> Term:
 def _compared(op: str, a: Term, b: Term) -> bool | None:
     """Whether a comparison of two values holds for all data, or for none."""
     for x, y, order in ((a, b, op), (b, a, SWAPPED[op])):  # each is said of `x order y`
-        if order in ("ge", "lt") and (_beyond("max", x, y) or _beyond("min", y, x) or _natural(x, y)):
+        if order in ("ge", "lt") and (_beyond(x, y, "max") or _beyond(y, x, "min") or _natural(x, y)):
             return order == "ge"
         if isinstance(y, Const) and y.value in INFINITE and limited(x):
             return order == "ne" or ((order in ("lt", "le")) == (y.value > 0) and order != "eq")
@@ -150,9 +152,10 @@ def _compared(op: str, a: Term, b: Term) -> bool | None:
     return None if apart is None else bool(FOLDED[op](apart, 0))
 
 
-def _beyond(op: str, x: Term, y: Term) -> bool:
+@memoised
+def _beyond(x: Term, y: Term, op: str) -> bool:
     """Whether `x` is a maximum of which `y` is one operand, or a minimum."""
-    return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(op, inner, y) for inner in x.args))
+    return isinstance(x, App) and x.op == op and (y in x.args or any(_beyond(inner, y, op) for inner in x.args))
 
 
 def _natural(x: Term, y: Term) -> bool:
@@ -177,6 +180,7 @@ def _sum(term: App) -> Term:
     return shorter(term) if sure(term) and limited(term) else term
 
 
+@memoised
 def _narrow(term: Term, dtype: str) -> Term | None:
     """An integer modulo 2ʷ, computed modulo 2ʷ: what wraps in the end may wrap all along. None where something else is done to it."""
     match term:

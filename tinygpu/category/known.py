@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
 from tinygpu.category.node import kept
 from tinygpu.category.operation import COMPLEMENT
-from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, variables
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, negation, variables
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
     from tinygpu.category.region import Region
 
 Extents = Mapping[str, Term]
+FEW, MANY = 100, 6000  # parts of a term, written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ class Known:
         if condition not in self.further:
             self.further[condition] = Known.of(self.extents, self.given.union(conjuncts(condition)))
         return self.further[condition]
+
+    def within(self, condition: Term, branch: Term) -> Known:
+        """What is known in a branch that is taken where a condition holds; of one that is very large no more than around it."""
+        if branch.parts < FEW:
+            return self.under(condition)
+        return self if branch.parts > MANY or idle(condition, branch) else self.under(condition)
 
     def inside(self, axes: tuple[Axis, ...]) -> Known:
         """What is known inside of a fold: its axes hide all that is known of others of their names."""
@@ -189,6 +196,19 @@ def natural(term: Term) -> bool:
         case App("add" | "mul" | "mod" | "floordiv" | "ceildiv" | "min" | "max", args, "index"):
             return all(map(natural, args))
     return isinstance(term, Var)
+
+
+@kept
+def tests(term: Term) -> frozenset[Term]:
+    """The conditions in a term."""
+    inside = frozenset[Term]().union(*map(tests, children(term)))
+    return inside | {term} if term.dtype == BOOL and not isinstance(term, Const) else inside
+
+
+def idle(condition: Term, branch: Term) -> bool:
+    """Whether a condition decides nothing in a branch: it says nothing of indices, and is not tested there again."""
+    parts = conjuncts(condition)
+    return not any(map(nonnegatives, parts)) and tests(branch).isdisjoint({*parts, *map(negation, parts)})
 
 
 @kept

@@ -12,7 +12,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tinygpu.category.node import kept
-from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, text, variables
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, variables
+from tinygpu.category.text import sorting
 
 Monomial: TypeAlias = tuple[Term, ...]  # atoms, sorted by their text
 Polynomial: TypeAlias = dict[Monomial, int]  # no coefficient is 0; terms keep theirs, so none is changed
@@ -122,12 +123,13 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
 
     `first` are names that stand to the left in products: axes before sizes.
 
+    >>> from tinygpu.category.text import text
     >>> text(term_of(polynomial(Var("j") - 1 + Var("N") * Var("i") + Var("j")), ["i", "j"]))
     'i*N + j*2 - 1'
     """
     out: Term | None = None
-    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(text, m)))):
-        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), text(a)))
+    for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(sorting, m)))):
+        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), sorting(a)))
         size = abs(p[monomial])
         product = reduce(lambda a, b: App("mul", (a, b)), factors) if factors else Const(size)
         if factors and size != 1:
@@ -143,6 +145,7 @@ def as_written(p: Polynomial) -> Term:
     """The polynomial as a term, in the order in which its monomials came, what is added before what is subtracted, the number last;
     what several products share stands once.
 
+    >>> from tinygpu.category.text import text
     >>> i, j, N = map(Var, "ijN")
     >>> text(as_written(polynomial(j - 1 + N * i + j))), text(as_written(polynomial((i * 8 + 1) * N - j)))
     ('j*2 + N*i - 1', '(i*8 + 1)*N - j')
@@ -226,20 +229,27 @@ def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:
     return {rest: c for rest, c in paces if rest is not None} if linear else None, without(p, *own)
 
 
-def solve(left: Term, right: Term, name: str) -> Term | None:
-    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient, which is not 0, divides the rest.
+def solve(left: Term, right: Term, name: str, only: bool = True) -> Term | None:
+    """The term `s` with `left = right ⇔ name = s`, when `name` stands once and its coefficient divides the rest; with `only=False` the
+    coefficient may be 0, and then s is one of many.
 
+    >>> from tinygpu.category.text import text
     >>> text(solve(Var("p") + Var("r") - 1, Var("q"), "r"))
     'q - p + 1'
-    >>> text(solve(Var("c") * Var("D"), (Var("k") * 4 + 6) * Var("D"), "c")), solve(Var("c") * 2, Var("k"), "c")
-    ('k*4 + 6', None)
+    >>> text(solve(Var("c") * 2, Var("k") * 4 + 6, "c")), solve(Var("c") * 2, Var("k"), "c")
+    ('k*2 + 3', None)
+    >>> k, c, D = Var("k"), Var("c"), Var("D")
+    >>> text(solve(k * D, c * D * 4 + D, "k", only=False)), solve(k * D, c * D, "k"), solve(k * D, c, "k", only=False)
+    ('c*4 + 1', None, None)
     """
     pace, rest = stride(plus(polynomial(left), polynomial(right), -1), name)
-    quotient, left_over = divide(rest, scaled(pace or {}, -1))
-    if not pace or left_over:
+    c = number(pace or {})
+    if c is None and not only:
+        quotient, left_over = divide(scaled(rest, -1), pace or {})
+        return None if left_over else as_written(quotient)
+    if not c or any(k % c for k in rest.values()):
         return None
-    came = [_without(m, next(iter(pace))) for m in rest]
-    return as_written({m: quotient[m] for m in sorted(quotient, key=lambda m: came.index(m) if m in came else len(came))})
+    return as_written({m: -k // c for m, k in rest.items()})
 
 
 def _negative(product: Term) -> Term:
@@ -252,12 +262,12 @@ def _negative(product: Term) -> Term:
 
 
 def _sorted(monomial: Monomial) -> Monomial:
-    return tuple(sorted(monomial, key=text)) if len(monomial) > 1 else monomial
+    return tuple(sorted(monomial, key=sorting)) if len(monomial) > 1 else monomial
 
 
 def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
     # a monomial order (degree, then names), so that division ends
-    return len(monomial), tuple(map(text, monomial))
+    return len(monomial), tuple(map(sorting, monomial))
 
 
 def _without(monomial: Monomial, part: Monomial) -> Monomial | None:

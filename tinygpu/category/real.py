@@ -190,7 +190,7 @@ class Real:
         try:
             return float(self.low) if self.low == self.high or not self.finite else float((self.low + self.high) / 2)
         except OverflowError:
-            return math.copysign(math.inf, self.low)
+            return math.inf if self.low > 0 else -math.inf
 
 
 UNDEFINED = Real(math.nan, math.nan)

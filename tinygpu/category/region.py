@@ -31,6 +31,10 @@ class Region:
         """The same place inside more loops."""
         return Region(self.axes + axes, self.guard)
 
+    def within(self, other: Region) -> bool:
+        """Whether all that is known at another place is known here."""
+        return set(other.guard) <= set(self.guard) and other.extents.items() <= self.extents.items()
+
     @property
     def facts(self) -> tuple[Term, ...]:
         """Everything known there."""

@@ -6,6 +6,7 @@ sides of a difference share is the same monomial; of `^`, the same operand.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
@@ -14,7 +15,8 @@ from typing import Any, TypeAlias
 from tinygpu.category.dtype import BITS, SIGNED, nearest
 from tinygpu.category.linear import number, plus, times
 from tinygpu.category.node import kept
-from tinygpu.category.term import FLOATS, App, Const, Term, rebuild, text
+from tinygpu.category.term import FLOATS, App, Const, Term, memoised, rebuild
+from tinygpu.category.text import sorting
 
 Polynomial: TypeAlias = dict[tuple[Term, ...], Any]  # of `linear`, with fractions
 MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
@@ -23,7 +25,7 @@ MOST = 64  # monomials of a polynomial, beyond which nothing is looked for
 def shorter(term: App) -> Term:
     """The sum or product as its polynomial, if that is shorter. All operands are numbers.
 
-    >>> from tinygpu.category.term import Read
+    >>> from tinygpu.category.term import Read, text
     >>> x, w = Read("x", (), "i8"), Read("w", (), "i8")
     >>> text(shorter(App("sub", (App("add", (App("max", (x, w), "i8"), App("min", (x, w), "i8")), "i8"), w), "i8")))
     'x'
@@ -40,6 +42,7 @@ def difference(a: Term, b: Term) -> Any:
     return None if form is None else number(form)
 
 
+@kept
 def _leaves(term: Term) -> int:
     """How many operands a sum or product has, all in all."""
     match term:
@@ -77,11 +80,7 @@ def _both(form: Polynomial) -> Polynomial:
             if isinstance(atom, App) and atom.op == "max":
                 rest, other = monomial[:at] + monomial[at + 1 :], App("min", atom.args, atom.dtype)
                 least = next(
-                    (
-                        m
-                        for m in form
-                        if len(m) == len(monomial) and form[m] == c and sorted(map(repr, m)) == sorted(map(repr, (*rest, other)))
-                    ),
+                    (m for m in form if len(m) == len(monomial) and form[m] == c and Counter(m) == Counter((*rest, other))),
                     None,
                 )
                 if least is not None:
@@ -108,7 +107,7 @@ def _written(form: Polynomial, dtype: str) -> Term | None:
     if not all(_exact(abs(c), dtype) for c in form.values()):
         return None
     out: Term | None = None
-    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(text, m)))):
+    for monomial in sorted(form, key=lambda m: (form[m] < 0, not m, tuple(map(sorting, m)))):
         size = Const(float(abs(form[monomial])) if dtype in FLOATS else abs(form[monomial]), dtype)
         factors = (*monomial, *(() if monomial and size.value == 1 else (size,)))
         product: Term = reduce(lambda a, b: App("mul", (a, b), dtype), factors)
@@ -126,11 +125,12 @@ def _exact(number: Fraction | int, dtype: str) -> bool:
     return number < 1 << BITS[dtype] - (dtype in SIGNED)
 
 
+@memoised
 def flips(term: Term) -> Term:
     """The term with each `^` in normal form: integers with `^` are a group in which every element is its own inverse, so a flip is a set of
     operands; solvers that count bits find that again and again.
 
-    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.category.term import Var, text
     >>> a, b, c = (Var(n, "i32") for n in "abc")
     >>> flip = lambda x, y: App("xor", (x, y), "i32")
     >>> text(flips(flip(flip(c, Const(5, "i32")), flip(a, flip(c, Const(3, "i32")))))), flips(flip(flip(a, b), b)) == a
@@ -148,7 +148,7 @@ def flips(term: Term) -> Term:
                     del once[operand]
                 else:
                     once[operand] = None
-            parts = [*sorted(once, key=text), *([Const(number, dtype)] if number or not once else [])]
+            parts = [*sorted(once, key=sorting), *([Const(number, dtype)] if number or not once else [])]
             return reduce(lambda a, b: App("xor", (a, b), dtype), parts)
     return inner
 

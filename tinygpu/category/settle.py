@@ -46,8 +46,6 @@ def settle(term: Term, extents: Extents, given: frozenset[Term] = frozenset()) -
 def _settle(term: Term, known: Known) -> Term:
     if inert(term):
         return term
-    if not isinstance(term, App):
-        return _anew(term, known)
     key = id(term)  # equal reads may stand in different places of a text
     found = known.settled.get(key)
     if found is None:
@@ -69,7 +67,8 @@ def _anew(term: Term, known: Known) -> Term:
             c = TRUE if climbs(c, known) else c
             if isinstance(c, Const):
                 return _settle(then if c.value else otherwise, known)
-            return select(c, _settle(then, known.under(c)), _settle(otherwise, known.under(negation(c))))
+            no = negation(c)
+            return select(c, _settle(then, known.within(c, then)), _settle(otherwise, known.within(no, otherwise)))
         case App("floordiv" | "mod" as op, (a, Const(int(n))), "index") if n > 0:
             return divided(op, _settle(a, known), n, known)
         case App("floordiv" | "mod" as op, (a, n), "index"):
@@ -77,7 +76,7 @@ def _anew(term: Term, known: Known) -> Term:
         case Fold(monoid, axes, guard, body, dtype, span):
             inside = known.inside(axes)
             guard = _settle(guard, inside)
-            body = _settle(body, inside.under(guard))
+            body = _settle(body, inside.within(guard, body))
             unit = as_monoid(monoid).unit(dtype)
             if unit is not None and (guard == FALSE or (body == unit and (whole(guard) or total(guard)))):
                 return unit  # of nothing, and of units

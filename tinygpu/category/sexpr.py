@@ -96,19 +96,29 @@ class Builder:
         (assert (=> (not (= |b| 0.0)) (= (= (/ |a| |b|) |c|) (= |a| (* |c| |b|)))))
         """
         divisors: dict[Node, None] = {}
-        (over, under), (above, below) = (self._fraction(x, divisors) for x in (a, b))
+        known: dict[Node, tuple[Node, Node | None]] = {}
+        (over, under), (above, below) = (self._fraction(x, divisors, known) for x in (a, b))
         if not divisors:
             return None
         apart = [self.make("Bool", "not", self.make("Bool", "=", d, self.real(0))) for d in divisors]
         whole = self.make("Bool", "=", self._times(over, below), self._times(above, under))
         return self.implies(self.both(*apart), self.make("Bool", "=", self.make("Bool", "=", a, b), whole))
 
-    def _fraction(self, node: Node, divisors: dict[Node, None]) -> tuple[Node, Node | None]:
+    def _fraction(
+        self, node: Node, divisors: dict[Node, None], known: dict[Node, tuple[Node, Node | None]]
+    ) -> tuple[Node, Node | None]:
         """Numerator and denominator (None for 1) of a real; `divisors` collects what may not be 0."""
+        if node not in known:
+            known[node] = self._divided(node, divisors, known)
+        return known[node]
+
+    def _divided(
+        self, node: Node, divisors: dict[Node, None], known: dict[Node, tuple[Node, Node | None]]
+    ) -> tuple[Node, Node | None]:
         sort, operator, operands = self.heads[node]
         if sort != "Real" or operator not in ("+", "-", "*", "/"):
             return node, None
-        parts = [self._fraction(o, divisors) for o in operands]
+        parts = [self._fraction(o, divisors, known) for o in operands]
         over, under = parts[0]
         if operator == "/":
             divisors[operands[1]] = None

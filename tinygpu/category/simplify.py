@@ -37,6 +37,7 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     lift,
+    memoised,
     negation,
     rebuild,
     select,
@@ -176,6 +177,7 @@ def simplify(term: Term, region: Region = EVERYWHERE) -> Term:
     return _simple(term, Known.at(region))
 
 
+@memoised
 def _simple(term: Term, known: Known) -> Term:
     match term:
         case Var(name):
@@ -183,8 +185,9 @@ def _simple(term: Term, known: Known) -> Term:
         case Fold():
             return _fold(term, known)
         case App("select", (condition, then, otherwise)):
-            condition = _simple(condition, known)
-            return select(condition, _simple(then, known.under(condition)), _simple(otherwise, known.under(_complement(condition))))
+            yes = _simple(condition, known)
+            no = _complement(yes)
+            return select(yes, _simple(then, known.within(yes, then)), _simple(otherwise, known.within(no, otherwise)))
         case App("and" | "or" | "not", args):
             return _logic(term, args, known)
         case App(op, args, dtype):
@@ -271,4 +274,4 @@ def _fold(fold: Fold, known: Known) -> Term:
     axes = tuple(Axis(a.name, _simple(a.extent, known), a.sort, a.span) for a in fold.axes)
     inside = known.inside(axes)
     guard = _simple(fold.guard, inside)
-    return Fold(fold.monoid, axes, guard, _simple(fold.body, inside.under(guard)), fold.dtype, fold.span)
+    return Fold(fold.monoid, axes, guard, _simple(fold.body, inside.within(guard, fold.body)), fold.dtype, fold.span)

@@ -6,7 +6,7 @@ composition of arrows. The one idea: everything that tinygpu reasons about is bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.fields import TERMED, children, with_terms
 from tinygpu.category.monoid import pack, part
@@ -28,22 +28,33 @@ from tinygpu.category.node import (
     Term,
     Var,
     apply,
-    kept,
     lift,
 )
 from tinygpu.category.operation import ARITHMETIC, COMPARISONS, FUNCTIONS, LOGIC, OPERATIONS, OTHERS, SHUFFLES, SYMBOL
 from tinygpu.category.text import claimed, text
 from tinygpu.category.total import total
+from tinygpu.category.walk import (
+    different,
+    folds,
+    memoised,
+    outer_folds,
+    outside,
+    plain,
+    reads,
+    shuffled,
+    tensors,
+    variables,
+    walk,
+    whole,
+)
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
-    "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var", "apply", "ceildiv",
-    "children", "conjunction", "conjuncts", "equal", "lift", "negation", "pack", "part", "reads", "rebuild", "select", "substitute",
-    "text", "total", "variables", "walk",
+    "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var",
+    "apply", "ceildiv", "children", "conjunction", "conjuncts", "different", "equal", "folds", "lift", "memoised", "negation",
+    "outer_folds", "outside", "pack", "part", "plain", "reads", "rebuild", "select", "shuffled", "substitute", "tensors",
+    "text", "total", "variables", "walk", "whole",
 ]  # fmt: skip
-
-
-NONE: frozenset[str] = frozenset()
 
 
 def ceildiv(a: Term | int, b: Term | int) -> Term:
@@ -110,16 +121,6 @@ def select(condition: Term, then: Term, otherwise: Term) -> Term:
     return then if then == otherwise and total(condition) else App("select", (condition, then, otherwise), then.dtype)
 
 
-def walk(term: Term, leave: Callable[[Term], bool] | None = None) -> Iterator[Term]:
-    """The term and everything inside it, outermost first, without what is to be left out."""
-    waiting = [term]
-    while waiting:
-        here = waiting.pop()
-        if leave is None or not leave(here):
-            yield here
-            waiting.extend(reversed(children(here)))
-
-
 def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -> Term:
     """The term with `change` applied to each of its children. Index operations are folded again, if not all is to stay as it is `written`."""
     match term:
@@ -157,8 +158,11 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     >>> text(substitute(Fold("sum", (k,), TRUE, Read("x", (i, Var("k") * size), "f32"), "f32"), {"i": Var("k")}))
     'sum[k__ < n] x[k, k__*k_]'
     """
-    if mapping.keys().isdisjoint(variables(term)):
-        return term
+    return term if mapping.keys().isdisjoint(variables(term)) else _composed(term, mapping, written)
+
+
+@memoised
+def _composed(term: Term, mapping: Mapping[str, Term], written: bool) -> Term:
     match term:
         case Var(name):
             return mapping[name]
@@ -171,6 +175,7 @@ def substitute(term: Term, mapping: Mapping[str, Term], written: bool = False) -
     return rebuild(term, lambda child: substitute(child, mapping, written), written)
 
 
+@memoised
 def exchange(term: Term, parts: Mapping[Term, Term]) -> Term:
     """The term with others for some of its parts, outermost first."""
     return parts[term] if term in parts else rebuild(term, lambda child: exchange(child, parts))
@@ -191,76 +196,3 @@ def fresh(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> Fol
     new = {name: Var(claimed(name, used)) for name in clashing}
     axes = tuple(Axis(new[a.name].name if a.name in new else a.name, a.extent, a.sort, a.span) for a in fold.axes)
     return Fold(fold.monoid, axes, substitute(fold.guard, new, True), substitute(fold.body, new, True), fold.dtype, fold.span)
-
-
-@kept
-def variables(term: Term) -> frozenset[str]:
-    """The free variables of a term.
-
-    >>> sorted(variables(Fold("sum", (Axis("k", Var("K")),), TRUE, Read("A", (Var("i"), Var("k")), "f32"), "f32")))
-    ['K', 'i']
-    """
-    match term:
-        case Var(name):
-            return frozenset((name,))
-        case Fold(_, axes, guard, body):
-            inside = (variables(guard) | variables(body)) - {a.name for a in axes}
-            return inside.union(*(variables(a.extent) for a in axes))
-    return _united(map(variables, children(term)))
-
-
-def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Their union, which is one of them where that one has all."""
-    out = NONE
-    for one in sets:
-        out = one if out <= one else out if one <= out else out | one
-    return out
-
-
-@kept
-def tensors(term: Term) -> frozenset[str]:
-    """The names of what is read in a term."""
-    inside = _united(map(tensors, children(term)))
-    return inside | {term.tensor} if isinstance(term, Read) else inside
-
-
-@kept
-def plain(term: Term) -> bool:
-    """Whether no tensor is read in a term, and nothing folded."""
-    return not isinstance(term, Read | Fold) and all(map(plain, children(term)))
-
-
-@kept
-def shuffled(term: Term) -> bool:
-    """Whether a term has a shuffle in it."""
-    return (isinstance(term, App) and term.op in SHUFFLES) or any(map(shuffled, children(term)))
-
-
-@kept
-def size(term: Term) -> tuple[int, int]:
-    """How many parts a term has, written out, and how many inside of each other.
-
-    >>> x = Var("x")
-    >>> size(x * 2 + x)
-    (5, 3)
-    """
-    parts, deep = 1, 0
-    for more, below in map(size, children(term)):
-        parts, deep = parts + more, below if below > deep else deep
-    return parts, deep + 1
-
-
-@kept
-def whole(term: Term) -> bool:
-    """Whether a term is about indices alone: no value of a tensor's dtype stands in it.
-
-    >>> i, x = Var("i"), Read("x", (), "f32")
-    >>> whole(i * 4 < Var("n")), whole(App("lt", (x, x), BOOL)), whole(App("cast", (i,), "i32"))
-    (True, False, False)
-    """
-    return term.dtype in (INDEX, BOOL) and not isinstance(term, Read | Fold) and all(map(whole, children(term)))
-
-
-def reads(term: Term) -> tuple[Read, ...]:
-    """Every tensor read in a term, in order."""
-    return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))

@@ -7,20 +7,45 @@ where it stands is put in parentheses.
 from __future__ import annotations
 
 from collections.abc import Container
+from hashlib import sha256
 
 from tinygpu.category.monoid import WORDS, component
-from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var
+from tinygpu.category.node import TRUE, App, Const, Fold, Read, Term, Var, kept
 from tinygpu.category.operation import COMPARISONS, SYMBOL
+
+WRITTEN = 6000  # parts of a term that is written out; one that has more may have as many as there are powers of two
+
+
+@kept
+def digest(term: Term) -> str:
+    """A name for a term: another one has another, in every process.
+
+    >>> x = Var("x")
+    >>> digest(x * 2 + x) == digest(x * 2 + x), digest(x * 2) == digest(x + 2), len(digest(x))
+    (True, False, 16)
+    """
+    match term:
+        case Read(tensor, index, dtype):
+            own: tuple[object, ...] = (tensor, dtype, *map(digest, index))
+        case App(op, args, dtype):
+            own = (op, dtype, *map(digest, args))
+        case Fold(monoid, axes, guard, body, dtype):
+            own = (monoid, dtype, digest(guard), digest(body), *((a.name, a.sort, digest(a.extent)) for a in axes))
+        case _:
+            own = (term,)
+    return sha256(f"{type(term).__name__}{own!r}".encode()).hexdigest()[:16]
 
 
 def text(term: Term, level: int = 0) -> str:
-    """The term as `.tgpu` source, with as few parentheses as it parses back with.
+    """The term as `.tgpu` source, with as few parentheses as it parses back with; of one that is too long to be written, what tells it apart.
 
     >>> from tinygpu.category.term import ceildiv, select
     >>> i, n = Var("i"), Var("n")
     >>> text((i + 1) % n * 4), text(ceildiv(n, 256)), text(select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32")))
     ('(i + 1) % n*4', 'ceil(n / 256)', 'x[i] if i < n else 0')
     """
+    if term.parts > WRITTEN:
+        return f"(… {digest(term)})"
     match term:
         case Const(value):
             return _number(value)
@@ -77,6 +102,12 @@ def _number(value: int | float | bool) -> str:
             return "inf" if value > 0 else "-inf"
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     return str(value)
+
+
+@kept
+def sorting(term: Term) -> str:
+    """The text of a term, by which terms are put in order again and again."""
+    return text(term)
 
 
 def unused(name: str, taken: Container[str], number: str | None = None) -> str:

@@ -86,6 +86,7 @@ def vanishing(term: App) -> bool:
     return False
 
 
+@kept
 def literal(term: Term) -> float | None:
     """The number or infinity that a term of written floats is, without what rounding does; None where it has no value, or is none. That it has
     one makes it no number: −∞ + 1 is no larger than −∞.

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     finish(judged, problems, style, sources)
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
-    return exit_code([*(j.word for j in judged), *("error" for _ in problems)])
+    return exit_code([*(j.word for j in judged), *(d.verdict for d in problems)])
 
 
 def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:

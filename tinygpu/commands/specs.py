@@ -48,7 +48,7 @@ class Judged:
 
 
 def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
-    """`paths → (specs, their texts, what is wrong)`: neither does a file hide the others, nor a machine those of its file."""
+    """`paths → (specs, their texts, what is wrong or may be)`: neither does a file hide the others, nor a machine those of its file."""
     from tinygpu import pipeline
 
     specs: list[Loaded] = []
@@ -58,6 +58,7 @@ def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], 
         try:
             sources[path] = read_text(path)
             specs.append(pipeline.load_text(sources[path], path))
+            problems.extend(specs[-1].spec.warnings)
         except TinygpuError as error:
             problems.extend(error.diagnostics)
             specs += [error.rest] if isinstance(error.rest, pipeline.Loaded) else []
@@ -67,7 +68,7 @@ def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], 
 def load_sound(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str]]:
     """`paths → (specs, their texts)`. Raises TinygpuError with all that is wrong in any of them."""
     specs, sources, problems = load_all(paths)
-    if problems:
+    if any(problem.verdict == "error" for problem in problems):
         raise TinygpuError(*problems, texts=sources)
     return specs, sources
 
@@ -207,6 +208,6 @@ def usual_sizes(op: Op, given: Mapping[str, int], usual: int, most: int) -> dict
     while True:
         sizes = {s: given.get(s, usual) for s in op.sizes}
         small = max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= most
-        if usual <= 16 or (small and all(evaluate(w, sizes) for w in op.where if not reads(w))):
+        if usual <= 1 or (small and all(evaluate(w, sizes) for w in op.where if not reads(w))):
             return sizes
         usual //= 2

@@ -13,7 +13,7 @@ from itertools import groupby
 from tinygpu.category.bounds import natural
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, reads, select, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, reads, select, variables, walk
 from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import cleared, factors, halved, names_taken, pieces
 from tinygpu.derive.fold import Place, folded
@@ -25,7 +25,6 @@ from tinygpu.derive.stage import copy, declare, read_at_all
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
-from tinygpu.model.across import outermost
 from tinygpu.model.problems import refused
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign, Launch, Program, Step, Sync
@@ -122,7 +121,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
     for plan in run:
         read = {t.tensor for t in walk(plan.value) if isinstance(t, Read)}
         alike = batch and all(
-            outermost(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
+            outer_folds(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
             for p in (*batch, plan)
         )
         if batch and (not alike or read & {p.kept for p in batch}):
@@ -135,7 +134,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
 
 def asks(plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """The parts of a plan's guard that stand around its steps, and those that stand in them. A plan without folds asks at its store."""
-    before = known(plan, around) if outermost(plan.value) or plan.scan else ()
+    before = known(plan, around) if outer_folds(plan.value) or plan.scan else ()
     return before, tuple(p for p in plan.parts if p not in around.given.union(before))
 
 

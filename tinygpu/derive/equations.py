@@ -22,12 +22,14 @@ from tinygpu.model.op import Op
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
+LONG = 100  # parts of a value beyond which it is not put in, but held
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
 
 
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
     held = {k.tensor for k in launch.keeps}
+    held |= long(launch, held)
     values = inlined(launch.phases, launch.stages, held)
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     used: set[str] = set()
@@ -48,6 +50,22 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
                 made.setdefault(one.kept, one)
             made[target] = made.pop(target)  # a scan comes before what uses it
     return tuple(made.values())
+
+
+def long(launch: Launch, held: set[str]) -> set[str]:
+    """The intermediates that are long when they are put in, of workers that own what reads them: a chain of equations is as long as written."""
+    found: set[str] = set()
+    phases = {p.equation.target: p for p in launch.phases}
+    read = {t.tensor for p in launch.phases for t in walk(p.equation.value) if isinstance(t, Read)}
+    values = inlined(launch.phases, launch.stages, held)
+    for target, phase in phases.items():
+        if values[target].parts > LONG and target in read - held:
+            apart = inlined(launch.phases, launch.stages, held | found | {target})
+            own = tuple(phase.owner.by_axis[a.name] for a in phase.equation.axes)
+            readers = ((phases[n].owner.by_axis, t) for n, value in apart.items() for t in walk(value) if isinstance(t, Read))
+            if all(tuple(substitute(i, at) for i in t.index) == own for at, t in readers if t.tensor == target):
+                found, values = found | {target}, apart
+    return found
 
 
 def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], passes: Passes) -> tuple[Term, Cells]:

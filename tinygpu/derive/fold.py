@@ -18,6 +18,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     exchange,
+    outer_folds,
     walk,
 )
 from tinygpu.derive.nest import Build, cells, loops, own, point
@@ -25,7 +26,6 @@ from tinygpu.derive.operand import TOTAL, Operands
 from tinygpu.derive.reduce import Meeting
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
-from tinygpu.model.across import outermost
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
 
@@ -51,7 +51,7 @@ def folded(
 
     Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
     """
-    found = tuple(dict.fromkeys(f for value in values for f in outermost(value)))
+    found = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
     if not found:
         return (), values
     wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}

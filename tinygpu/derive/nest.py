@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, reads, rebuild, substitute, variables
+from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, memoised, reads, rebuild, substitute, variables
 from tinygpu.category.text import claimed
 from tinygpu.derive.tile import Tile
 from tinygpu.diagnostic import Span
@@ -127,6 +127,7 @@ def at(term: Term, values: Mapping[str, Term]) -> Term:
     Const(value=0.0, dtype='f32')
     """
 
+    @memoised
     def done(inner: Term) -> Term:
         inner = rebuild(inner, done)
         match inner:

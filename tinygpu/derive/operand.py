@@ -21,6 +21,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    memoised,
     rebuild,
     select,
     variables,
@@ -45,6 +46,7 @@ class Operands:
     span: Span
     held: dict[tuple[Term, Term], Read] = field(default_factory=dict)
 
+    @memoised
     def hold(self, term: Term) -> Term:
         """The term with every part that reads memory, but not at every output cell, replaced by a read of local cells."""
         if len(within(term, self.output)) < len(self.output) and self.loads(term) and self.allowed(term):

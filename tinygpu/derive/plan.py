@@ -24,6 +24,7 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     exchange,
+    memoised,
     negation,
     rebuild,
     select,
@@ -176,6 +177,7 @@ class Pull:
         check_order(self.build, self.output, pulled, self.phase)
         return pulled
 
+    @memoised
     def __call__(self, term: Term) -> Term:
         """`term over indices → term over factors`."""
         match term:
@@ -210,6 +212,7 @@ class Pull:
         return Read(source.kept, point(source.cells), read.dtype, read.span)
 
 
+@memoised
 def taken(term: Term) -> Term:
     """The term in which a fold in a branch folds only where the branch is taken, since its reads may be in bounds only there."""
     term = rebuild(term, taken)
@@ -219,6 +222,7 @@ def taken(term: Term) -> Term:
     return term
 
 
+@memoised
 def under(term: Term, condition: Term) -> Term:
     """The term with its folds guarded by a condition, which is no fold itself.
 

@@ -12,11 +12,11 @@ from math import prod
 
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
-from tinygpu.category.term import Const, Fold, Var, walk
+from tinygpu.category.term import Const, Fold, Var, outer_folds, walk
 from tinygpu.category.text import claimed
 from tinygpu.derive.factors import in_order, meeting, names_taken, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
-from tinygpu.model.across import atomic, continued, fold_factors, left, outermost, partial, workspaces
+from tinygpu.model.across import atomic, continued, fold_factors, left, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.record import replace
@@ -69,7 +69,7 @@ def split(launch: Launch, fresh: Callable[[str], str]) -> tuple[Launch, Launch |
     for phase in launch.phases:
         if atomic(phase):
             phase = partial(replace(phase, reduce=()), fresh)
-            (fold,) = outermost(phase.equation.value)
+            (fold,) = outer_folds(phase.equation.value)
             walked = tuple(replace(a, sort="time") for a in left(phase, fold))
             later.append(replace(restricted(phase, walked), equation=continued(phase)))
         phases.append(phase)

@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    memoised,
     rebuild,
     select,
     substitute,
@@ -166,6 +167,7 @@ def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held)
     value = substitute(equation.value, dict(zip((a.name for a in equation.axes), read.index, strict=True)))
     around = frozenset().union(*map(variables, read.index))  # a fold in a fold of another equation has its own loop
 
+    @memoised
     def put(term: Term) -> Term:
         if isinstance(term, Fold):
             names = {a.name: loop(build, "fold", a.name, around) for a in term.axes}

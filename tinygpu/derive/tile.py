@@ -23,6 +23,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjuncts,
+    memoised,
     reads,
     rebuild,
     variables,
@@ -67,6 +68,7 @@ class Tile:
 Tiles = Mapping[str, Tile]  # by the name of the stage, and by that of the array
 
 
+@memoised
 def localized(term: Term, tiles: Tiles, box: Region) -> Term:
     """The term with reads of stages as reads of their arrays; a padded read whose pad is the fill of its tile needs no question."""
     if not tiles:
@@ -105,6 +107,7 @@ def needed(fold: Fold, body: Term, tiles: Tiles, axes: tuple[Axis, ...]) -> tupl
 def vanishes(body: Term, part: Term, unit: Const, tiles: Tiles, axes: tuple[Axis, ...]) -> bool:
     """Whether the body is the unit wherever the part does not hold, since all that it reads is then a fill."""
 
+    @memoised
     def filled(term: Term) -> Term:
         if isinstance(term, Read) and term.tensor in tiles:
             tile = tiles[term.tensor]

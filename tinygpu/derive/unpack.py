@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, pack, reads, rebuild, select, walk
+from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, memoised, pack, reads, rebuild, select, walk
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of
@@ -93,6 +93,7 @@ class Unpacker:
         dtypes = (dtype for _, dtype in components(array.dtype))
         return tuple(replace(array, name=name, dtype=dtype) for name, dtype in zip(self.names[array.name], dtypes, strict=True))
 
+    @memoised
     def term(self, term: Term) -> Term:
         """A term of a plain dtype, with components read from their own cells."""
         match term:
@@ -144,6 +145,7 @@ class Unpacker:
         self.now.steps.append(Assign(name, (), value, "", self.now.guard, self.now.span))
         return Read(name, (), value.dtype, self.now.span)
 
+    @memoised
     def before(self, term: Term, cells: frozenset[str]) -> Term:
         """An index whose reads of these cells are made now, while nothing of them is written."""
         if isinstance(term, Read) and term.tensor in cells:

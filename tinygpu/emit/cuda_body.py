@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES, MEMORY
 from tinygpu.category.operation import SHUFFLES
-from tinygpu.category.term import FLOATS, App, Const, Read, Term, negation, rebuild, text, walk
+from tinygpu.category.term import FLOATS, App, Const, Read, Term, memoised, negation, rebuild, text, walk
 from tinygpu.category.text import claimed
 from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
@@ -114,6 +114,7 @@ class CudaBody(Body):
         kept: dict[Term, Read] = {}
         scope = self.scope
 
+        @memoised
         def made(term: Term) -> Term:
             nonlocal scope
             inner = rebuild(term, made)

@@ -14,7 +14,7 @@ from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, reads, walk
+from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, reads, walk
 from tinygpu.category.text import unused
 from tinygpu.emit.python import identifier
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
@@ -24,7 +24,9 @@ from tinygpu.program.traverse import terms
 def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dict[Term, str]:
     """Names for index terms of a launch: Python names that are not taken, no two the same."""
     wanted: dict[Term, str] = {}
-    counted = Counter(part for step in steps(launch.body) for term in terms(step) for part in walk(term) if isinstance(part, App))
+    counted = Counter(
+        part for step in steps(launch.body) for term in terms(step) for part in standing(term) if isinstance(part, App)
+    )
     accesses = [access for step in steps(launch.body) if isinstance(step, Assign) for access in accesses_of(step)]
     flat = flat_thread(launch, counted)
     if flat is not None:
@@ -116,9 +118,16 @@ def equation_names(program: Program, tensor: str, place: int) -> Iterator[str]:
                 yield index.name if isinstance(index, Var) else ""
 
 
+def standing(term: Term) -> Iterator[Term]:
+    """The term and everything inside it, as often as it is written there."""
+    yield term
+    for part in children(term):
+        yield from standing(part)
+
+
 def operations(term: Term) -> int:
     """How many operations a term has."""
-    return sum(isinstance(part, App) for part in walk(term))
+    return sum(isinstance(part, App) for part in standing(term))
 
 
 def unswizzled(shared: Array, index: tuple[Term, ...]) -> Term:

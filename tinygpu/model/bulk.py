@@ -1,22 +1,24 @@
 """How large an op may be: every intermediate is put in where it is read, so a short text can mean a very long equation.
 
-    size(e) = Σ over the nodes of e of 1 + size(equation of what the node reads)          depth(e) likewise, along one path
+    size(e) ≤ Σ over the different nodes of e of 1 + size(equation of what the node reads)          depth(e) likewise, along one path
 
-Comes in: an op and its equations; an index. Goes out: a message where they are too many, too long, or too deep. The one idea: sizes are
-counted equation by equation, without putting anything in, and of an index without multiplying anything out.
+Comes in: an op and its equations; an index. Goes out: a message where they are too many, too long, or too deep. The one idea: what is the
+same is counted once, so equations are put in only where it is not seen without that how little they have; no index is multiplied out.
 """
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Read, Term, children
+from tinygpu.category.term import App, Const, Read, Term, children, different, walk
 from tinygpu.diagnostic import Span
-from tinygpu.model.op import Equation
+from tinygpu.model.op import Equation, put_in
 from tinygpu.model.problems import Problems, head
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 MOST_PARTS = 200  # inputs, outputs and equations
 MOST_AXES = 16  # of a tensor
-MOST_NODES = 20_000
+MOST_NODES = 20_000  # of one value, different ones
+BEYOND = 10 * MOST_NODES  # if so many may be different, that is not looked at
 DEEPEST = 240  # of one value; all later stages descend into it by recursion
 MOST_FACTORS = 8  # of a product of indices, numbers not counted: every stage multiplies it out
 MOST_TERMS = 1000  # of what comes out then
@@ -49,19 +51,28 @@ def wider(axes: int, span: Span, problems: Problems) -> bool:
 def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:
     """Says which equation is the first that becomes too long, or too deep, when the others are put in."""
     known: dict[str, tuple[int, int]] = {}
+    before: dict[str, Equation] = {}
     for equation in equations:
-        size, depth = known[equation.target] = bulk(equation.value, known)
+        size, depth = bulk(equation.value, known), levels(equation.value, known)
+        if MOST_NODES < size < BEYOND and depth <= DEEPEST:
+            equation = replace(equation, value=put_in(equation.value, before))
+            size = different(equation.value)
+        known[equation.target], before[equation.target] = (size, depth), equation
         if size > MOST_NODES or depth > DEEPEST:
-            what = f"more than {MOST_NODES} operations" if size > MOST_NODES else f"more than {DEEPEST} levels"
+            what = f"more than {MOST_NODES} different operations" if size > MOST_NODES else f"more than {DEEPEST} levels"
             problems.say("TG161.equation", equation.span, target=equation.target, what=what)
             return
 
 
-def bulk(term: Term, known: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """How many nodes, and how many levels, with what is known of the tensors that are read."""
-    sizes = [bulk(child, known) for child in children(term)]
-    inner = known.get(term.tensor, (0, 0)) if isinstance(term, Read) else (0, 0)
-    return 1 + inner[0] + sum(s for s, _ in sizes), 1 + max((inner[1], *(d for _, d in sizes)))
+def bulk(term: Term, known: dict[str, tuple[int, int]]) -> int:
+    """How many different nodes there are at most, with what is known of the tensors that are read."""
+    return sum(1 + known.get(t.tensor, (0, 0))[0] if isinstance(t, Read) else 1 for t in set(walk(term)))
+
+
+def levels(term: Term, known: dict[str, tuple[int, int]]) -> int:
+    """How many levels, likewise."""
+    inner = known.get(term.tensor, (0, 0))[1] if isinstance(term, Read) else 0
+    return 1 + max((inner, *(levels(child, known) for child in children(term))))
 
 
 def flat(index: Term, span: Span, problems: Problems) -> Term:

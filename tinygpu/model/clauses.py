@@ -115,7 +115,7 @@ def unused(params: Iterable[tree.Param], used: set[str], where: str, problems: P
     """Says which params nothing speaks of."""
     for param in params:
         if param.name not in used:
-            problems.say("TG104.param", param.span, name=param.name, where=where)
+            problems.say("TG104.param", param.span, verdict="warning", name=param.name, where=where)
 
 
 def fixed(param: tree.Param) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
-from tinygpu.diagnostic import Span
+from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
@@ -34,10 +34,12 @@ Variant = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A file, elaborated: its ops (one for each dtype of a family) and its machines (one for each op, dtype and choice of params)."""
+    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), and what may
+    be a slip of the pen."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
+    warnings: tuple[Diagnostic, ...] = ()
 
     def op(self, name: str) -> Op:
         """The op of that name. Raises KeyError."""
@@ -78,7 +80,7 @@ def elaborate(file: tree.File) -> Spec:
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
             machines += made if problems.told == before else []
-    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines))
+    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings))
     problems.stop(spec)
     return spec
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.linear import polynomial
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
-from tinygpu.diagnostic import Label, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
-from tinygpu.model.extent import determined, with_divisors
+from tinygpu.model.extent import with_divisors
 from tinygpu.model.op import Op, Tensor
-from tinygpu.model.problems import UNKNOWN, Problems
+from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
 from tinygpu.record import replace
@@ -58,7 +58,6 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     too_long(equations, problems)
     every = tuple(scope.tensors.values())
     inputs, outputs, intermediates = (tuple(t for t in every if t.role == role) for role in ("input", "output", "intermediate"))
-    _all_determined(sizes, (*inputs, *outputs), problems)
     if len(problems) == before:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
@@ -113,13 +112,3 @@ def _all_used(op: tree.Op, scope: Scope) -> None:
             scope.problems.say("TG104.tensor", tensor.span, kind=kind, name=tensor.name)
     if op.family and op.family.variable not in scope.used:
         scope.problems.say("TG104.dtype", op.family.span, name=op.family.variable)
-
-
-def _all_determined(sizes: Mapping[str, Span], tensors: tuple[Tensor, ...], problems: Problems) -> None:
-    """Every size has to be read off the shape of some array when the kernel is called."""
-    known = determined([extent for t in tensors for extent in t.shape if extent.dtype == INDEX], tuple(sizes))
-    missing = {size: span for size, span in sizes.items() if size not in known}
-    if missing:
-        first, *others = missing
-        labels = (Label(missing[name], f"nor {name}") for name in others)
-        problems.say("TG118.sizes" if others else "TG118.size", missing[first], *labels, first=first, missing=missing)

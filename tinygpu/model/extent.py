@@ -1,6 +1,6 @@
-"""Terms over sizes: extents compared, the sizes that shapes tell, and what a precondition needs to have a value.
+"""Terms over sizes: extents compared, and what a precondition needs to have a value.
 
-Comes in: index terms, and guards over the sizes. Goes out: differences, which sizes shapes determine, and guards with those that they need.
+Comes in: index terms, and guards over the sizes. Goes out: differences, and guards with those that they need.
 The one idea: an extent is the polynomial of its term, so `n + 2` and `2 + n` are one; and a precondition without a value does not hold, so
 it says of its divisors that they are at least 1, and whoever reads it, reads that too.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tinygpu.category.decide import holds
-from tinygpu.category.linear import Polynomial, number, plus, polynomial
+from tinygpu.category.linear import number, plus, polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.term import INDEX, App, Read, Term, Var, apply, walk
+from tinygpu.category.term import INDEX, App, Read, Term, apply, walk
 
 
 def difference(a: Term, b: Term) -> int | None:
@@ -27,28 +27,6 @@ def difference(a: Term, b: Term) -> int | None:
 def same(a: Term, b: Term) -> bool:
     """Whether two extents are equal for all sizes, as polynomials."""
     return difference(a, b) == 0
-
-
-def determined(extents: list[Term], sizes: tuple[str, ...]) -> frozenset[str]:
-    """The sizes that the extents of arrays tell: each from an axis that is `c*size + d` once the others are known.
-
-    >>> sorted(determined([Var("n") * 2, Var("n") * Var("m"), Var("p") * Var("q")], ("n", "m", "p", "q")))
-    ['m', 'n']
-    """
-    known: set[str] = set()
-    forms = [polynomial(extent) for extent in extents]
-    while True:
-        found = {m for form in forms for m in sizes if m not in known and _solvable(form, m, known)}
-        if not found:
-            return frozenset(known)
-        known |= found
-
-
-def _solvable(form: Polynomial, size: str, known: set[str]) -> bool:
-    """Whether the extent is affine in `size`, with everything else in it known."""
-    with_size = [m for m in form if Var(size) in m]
-    others = {atom.name if isinstance(atom, Var) else None for m in form for atom in m} - {size}
-    return len(with_size) == 1 and with_size[0].count(Var(size)) == 1 and others <= known
 
 
 def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple[Term, ...]:

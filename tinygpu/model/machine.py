@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tinygpu.category.owner import Arrow
-from tinygpu.category.term import Axis, Fold, Read, Term, rebuild, walk
+from tinygpu.category.term import Axis, Fold, Read, Term, memoised, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
@@ -109,6 +109,7 @@ def inlined(phases: Sequence[Phase], staged: Sequence[Sought] = (), kept: Collec
     return {p.equation.target: _named(done[p.equation.target].value, here(p, early=False)) for p in phases}
 
 
+@memoised
 def _named(term: Term, sought: Sequence[Sought]) -> Term:
     """The term with the reads that are sought bearing the names of their stages."""
     term = rebuild(term, lambda inner: _named(inner, sought))

@@ -8,10 +8,11 @@ term of `category.term`, in which reductions are folds; what was elaborated can 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Read, Term, rebuild, substitute
+from tinygpu.category.term import Axis, Read, Term, memoised, rebuild, substitute, tensors
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -46,10 +47,14 @@ class Equation:
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
 
 
+@partial(memoised, few=0)
 def put_in(term: Term, equations: Mapping[str, Equation]) -> Term:
-    """The term with the values of equations put in where they are read."""
-    term = rebuild(term, lambda part: put_in(part, equations))
-    return equations[term.tensor].at(term.index) if isinstance(term, Read) and term.tensor in equations else term
+    """The term with the values of these equations where they are read."""
+    if equations.keys().isdisjoint(tensors(term)):
+        return term
+    if isinstance(term, Read) and term.tensor in equations:
+        return put_in(equations[term.tensor].at([put_in(i, equations) for i in term.index]), equations)
+    return rebuild(term, lambda t: put_in(t, equations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +121,17 @@ def source(file: tree.File, op: tree.Op, dtype: str = "") -> tuple[Declared, ...
 
 def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:
     """Those of the declarations that are ops, that `users` name, or that one of these names."""
-    words = _words((*users, *(d for d in declared if isinstance(d, tree.Op))))
+    used = words((*users, *(d for d in declared if isinstance(d, tree.Op))))
     found: dict[str, Declared] = {}
-    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in words)]:
+    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in used)]:
         found.update((d.name, d) for d in more)
-        words |= _words(tuple(more))
+        used |= words(tuple(more))
     return tuple(d for d in declared if d.name in found)
 
 
 def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
     """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it."""
-    return any(dtype in _words(d) for d in declared if isinstance(d, tree.Op))
+    return any(dtype in words(d) for d in declared if isinstance(d, tree.Op))
 
 
 def said(file: tree.File, name: str) -> str:
@@ -138,7 +143,7 @@ def said(file: tree.File, name: str) -> str:
     return format_file(tree.File((*mine, machine)))
 
 
-def _words(tree_: object) -> set[str]:
+def words(tree_: object) -> set[str]:
     """Every name in a tree."""
     values = [getattr(node, field.name) for node in nodes(tree_) for field in fields(node)]
     return {word for value in values for word in (value if isinstance(value, tuple) else (value,)) if isinstance(word, str)}

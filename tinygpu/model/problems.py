@@ -22,7 +22,7 @@ WRONG = Const(0, UNKNOWN)  # what stands for a term that has been complained abo
 
 @dataclass(slots=True)
 class Problems:
-    """A list of diagnostics that only grows.
+    """A list of diagnostics that only grows, and one of warnings, which stop nothing.
 
     >>> problems = Problems()
     >>> _ = problems.say("TG105.operation", Span(), near=["saxpy"], name="saxpi", known=["saxpy"])
@@ -31,10 +31,13 @@ class Problems:
     """
 
     found: list[Diagnostic] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list, repr=False)
     seen: set[tuple[str, str, Span]] = field(default_factory=set, repr=False)
     told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
 
-    def say(self, message: str, span: Span, *places: Span | Label | None, near: Any = (), **words: object) -> Const:
+    def say(
+        self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: Any = "error", **words: object
+    ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
         and terms as text. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
         code, _, name = message.partition(".")
@@ -42,8 +45,8 @@ class Problems:
         title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
         help = (suggestion(said["name"], near) if near else "") or help
-        self.told += 1
-        self.take(Diagnostic(code, title, (Label(span, here), *found), helps=(help,) if help else ()))
+        self.told += verdict == "error"
+        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, helps=(help,) if help else ()))
         return WRONG
 
     def take(self, diagnostic: Diagnostic) -> None:
@@ -51,7 +54,7 @@ class Problems:
         key = diagnostic.code, diagnostic.title, diagnostic.span
         if key not in self.seen:
             self.seen.add(key)
-            self.found.append(diagnostic)
+            (self.found if diagnostic.verdict == "error" else self.warnings).append(diagnostic)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -59,7 +62,7 @@ class Problems:
     def stop(self, rest: object = None) -> None:
         """Raises `TinygpuError` with everything found, in the order of the text; does nothing if there is nothing."""
         if self.found:
-            error = TinygpuError(*sorted(self.found, key=lambda d: (d.span.file, d.span.start)))
+            error = TinygpuError(*sorted((*self.found, *self.warnings), key=lambda d: (d.span.file, d.span.start)))
             error.rest = rest
             raise error
 

@@ -94,7 +94,7 @@ class Scope:
         if name in self.tensors:
             tensor = self.tensors[name]
             if not tensor.shape:
-                return Read(name, (), tensor.dtype, span)
+                return Read(tensor.name, (), tensor.dtype, span)
             message = "TG110.one" if len(tensor.shape) == 1 else "TG110.several"
             return self.problems.say(message, span, tensor.span, name=name, count=len(tensor.shape), dots=_dots(tensor))
         return self.unknown(name, span)

@@ -46,7 +46,7 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
             return _choose(c, a, b, scope)
         case tree.FoldExpr():
             return fold(expr, scope.at("in a fold"), value)[0]
-        case tree.Group((tree.Sized() | tree.Group(),)) | tree.Group(()) | tree.Sized():
+        case tree.Group((tree.Sized(),)) | tree.Group(()) | tree.Sized():
             return scope.problems.say("TG127.factors", expr.span)
         case tree.Group((inner,)):
             return value(inner, scope)
@@ -88,7 +88,7 @@ def _cell(expr: tree.Cell, scope: Scope) -> Term:
         return WRONG
     if len(inside) != len(tensor.shape):
         return scope.wrong_rank(tensor, len(inside), expr.span)
-    read = Read(expr.name, inside, tensor.dtype, expr.span)
+    read = Read(tensor.name, inside, tensor.dtype, expr.span)
     if expr.fill is None:
         return scope.indexed(read)
     guards: list[Term] = []

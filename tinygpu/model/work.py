@@ -167,7 +167,7 @@ def _items(value: tree.Expr, table: Mapping[str, Factor], scope: Scope) -> tuple
     match value:
         case tree.Name(name):
             return (value,) if name in table or name not in scope.everything() else None
-        case tree.Group((tree.Name() as one,)):
+        case tree.Group((tree.Name() | tree.Group() as one,)):
             return _items(one, table, scope)
         case tree.Group((single,)) if not isinstance(single, tree.Sized):
             return None

@@ -24,7 +24,10 @@ from tinygpu.category.term import (
     Term,
     Var,
     equal,
+    folds,
     negation,
+    outer_folds,
+    outside,
     substitute,
     tensors,
     text,
@@ -32,13 +35,13 @@ from tinygpu.category.term import (
     variables,
 )
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.defined import defined, evaluated, outer_folds, valued
+from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, outside, parts_of, put, taken_apart
+from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
 from tinygpu.record import dataclass, field
 
 NUMBER = (TRUE, TRUE)
@@ -77,7 +80,7 @@ def same(
         value, claim = shared(value, claim, point, symbols)
         condition = split_on(value) or split_on(claim)
     if condition is not None:
-        wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if outer_folds(condition) else None
+        wanted = next((f for f in outer_folds(claim) if alone(f, value, claim)), None) if folds(condition) else None
         if wanted is not None:
             value, claim = yield from named(value, claim, wanted, point, labels, symbols)
             yield from same(value, claim, point, labels, symbols)
@@ -199,14 +202,7 @@ def _finished(
 
 def split_on(term: Term) -> Term | None:
     """The condition of a choice between values with folds, outermost first, not inside a fold."""
-    match term:
-        case Fold():
-            return None
-        case App("select", (condition, then, otherwise)) if outer_folds(then) or outer_folds(otherwise):
-            return condition
-        case App(_, args):
-            return next((c for c in map(split_on, args) if c is not None), None)
-    return None
+    return next((t.args[0] for t in outside(term) if isinstance(t, App) and t.op == "select" and any(map(folds, t.args[1:]))), None)
 
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
@@ -217,12 +213,12 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     found: list[tuple[int, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
-        folds = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
-        if folds and term.dtype == wanted.dtype:
-            pure = not any(isinstance(p, App) and p.op != "select" and outer_folds(p) for p in parts)
-            exact = max((tensors(f.body) == names) + (neat(f, OPENED) == like) for f in folds)
-            many = len({neat(f, OPENED) for f in dict.fromkeys(folds)}) if len(folds) > 1 else 1
-            found.append((exact, many, pure, -len(folds), term))
+        ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
+        if ours and term.dtype == wanted.dtype:
+            pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
+            exact = max((tensors(f.body) == names) + (neat(f, OPENED) == like) for f in ours)
+            many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
+            found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
     return max(found, key=lambda one: one[:4])[4] if found else value if value == law.unit(wanted.dtype) else None
 
@@ -236,9 +232,7 @@ def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Te
     rest: list[Term] = []
     for part in parts:
         if isinstance(part, Fold) and part.monoid == wanted.monoid:
-            read = tensors(
-                part.body
-            )  # what reads what the claim does not is a part of nothing, which is asked beside the first one
+            read = tensors(part.body)  # what the claim does not read is a part of nothing, which is asked beside the first fold
             mine = only or read == names or not read <= tensors(claim)
         else:
             mine = neat(part, OPENED) not in beside and tensors(part) == names and bool(names)

@@ -9,7 +9,7 @@ its closed form does not say in which order it was computed.
     >>> from tinygpu.category.term import BOOL
     >>> x = Read("x", (Var("i"),), "f32")
     >>> test = App("gt", (App("add", (x, Const(1.0, "f32")), "f32"), x), BOOL)
-    >>> text(either(test, {})), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), {}, stored=True))
+    >>> text(either(test, {})), text(either(App("gt", (x, Const(1.0, "f32")), BOOL), {}, True))
     ('x[_] + 1 > x[_][i, i]', 'x[i] > 1')
 """
 
@@ -31,6 +31,7 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
+    memoised,
     rebuild,
     substitute,
     text,
@@ -38,6 +39,7 @@ from tinygpu.category.term import (
     walk,
     whole,
 )
+from tinygpu.category.text import WRITTEN
 from tinygpu.obligations.made import carried, compared
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -62,6 +64,7 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
             return claim
 
 
+@memoised
 def either(term: Term, tests: dict[Term, str], stored: bool = False) -> Term:
     """The term with every test of floats replaced by an unknown of its indices. `tests` has the names of those that were met: two terms may
     have one text."""
@@ -106,12 +109,12 @@ def literal(term: Term) -> bool:
 
 
 def _shape(term: Term, free: list[Term]) -> Term:
-    """The term with its outermost indices as holes, which are collected."""
+    """The term with its outermost indices as holes, which are collected; of a fold, or of what is long, with its variables as holes."""
     if term.dtype == INDEX and not isinstance(term, Const):
         free.append(term)
         return Var("_")
     match term:
-        case Fold():
+        case _ if isinstance(term, Fold) or term.parts > WRITTEN:
             names = sorted(variables(term))
             free.extend(map(Var, names))
             return substitute(term, {name: Var(f"_{place}") for place, name in enumerate(names)})

@@ -74,9 +74,7 @@ def gaps(trace: Trace) -> Iterator[Gap]:
             if not isinstance(read, Read) or not read.tensor.endswith(UNSOLVED):
                 continue
             if read.tensor.startswith(LARGE):
-                reason = (
-                    f"what is stored has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
-                )
+                reason = f"what is stored has more than {FOLLOWED:,} different parts; say with `holds` what a cell holds"
                 yield Gap("dataflow", "TG501", f"the value of {store.tensor} is too large to be followed", reason, labels)
                 return
             name = read.tensor.split("@")[0]

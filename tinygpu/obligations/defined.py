@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
+from tinygpu.category.node import kept
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
@@ -26,12 +27,15 @@ from tinygpu.category.term import (
     Fold,
     Read,
     Term,
+    children,
     conjunction,
     negation,
+    outer_folds,
     text,
     total,
 )
 from tinygpu.category.total import blending, failing, literal, mixing
+from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -94,7 +98,7 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """No integer is divided by less than 1, whatever the equation says and whoever needs the result."""
-    for value in trace.of(Value):
+    for value in (v for v in trace.of(Value) if divides(v.term)):
         span = value.span
         for term, point in partial(value.term, value.point, folds=True):
             match term:
@@ -106,6 +110,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                     title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
                     labels = (Label(span, "computed here"),)
                     yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, PROMISE)
+
+
+@kept
+def divides(term: Term) -> bool:
+    """Whether an integer is divided in a term."""
+    own = isinstance(term, App) and term.op in ("div", "floordiv", "mod") and term.dtype in INTEGERS
+    return own or any(map(divides, children(term)))
 
 
 def natural(term: App, point: Region, span: Span) -> Obligation:
@@ -132,42 +143,38 @@ def zero(dtype: str) -> Const:
     return Const(0.0 if dtype in FLOATS else 0, dtype)
 
 
-def outer_folds(term: Term) -> tuple[Fold, ...]:
-    """The folds of a term that are inside no other, each once."""
-    match term:
-        case Fold():
-            return (term,)
-        case App(_, args):
-            return tuple(dict.fromkeys(f for a in args for f in outer_folds(a)))
-    return ()
-
-
 def among(term: Partial, point: Region, known: tuple[tuple[Partial, Region], ...]) -> bool:
     """Whether the same is evaluated there too, at least wherever it is here."""
     return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
 
 
 def partial(
-    term: Term, point: Region, folds: bool = False, known: tuple[tuple[Partial, Region], ...] | None = ()
+    term: Term,
+    point: Region,
+    folds: bool = False,
+    known: tuple[tuple[Partial, Region], ...] | None = (),
+    visited: Visited | None = None,
 ) -> Iterator[tuple[Partial, Region]]:
     """The partial operations of a value, each at the point where it is evaluated; with `folds` those inside of folds too. Folds that compute
     with what may be infinite are such.
 
-    Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one operation.
+    Of `and` and `or` one operand may be enough: where those of `known` are such a term it is the same as theirs; with None each is one
+    operation, and what is found is given.
     """
+    visited = visited or Visited(given=known is None)
+    if isinstance(term, Read) or (here := visited.next(term, point)) is None:
+        return
     match term:
-        case Read():
-            return
-        case App("and" | "or") if not total(term) and (known is None or among(term, point, known)):
+        case App("and" | "or") if not total(term) and (known is None or among(term, here, known)):
             if known is None:
-                yield term, point
+                yield term, here
             return
         case App(op) if op in PARTIAL or (op != "select" and mixing(term)):
-            yield term, point
+            yield term, here
         case Fold():
             if blending(term):
-                yield term, point
+                yield term, here
             if not folds:
                 return
-    for part, where in operands(term, point):
-        yield from partial(part, where, folds, known)
+    for part, where in operands(term, here):
+        yield from partial(part, where, folds, known, visited)

@@ -25,12 +25,15 @@ from tinygpu.category.term import (
     Term,
     Var,
     equal,
+    memoised,
     negation,
+    outside,
     rebuild,
     substitute,
     text,
     variables,
 )
+from tinygpu.category.text import WRITTEN
 from tinygpu.category.total import INFINITE, mixing
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import partial, valued
@@ -68,8 +71,8 @@ def at_infinity(
     bare = infinity_written(value, claim, point, ends)
     shown = text(substitute(value, meant)), text(substitute(claim, meant))
     pair = names.numbers(pair[0]), names.numbers(pair[1])
-    if len({name for name, _ in may}) > MOST:
-        may = []
+    if len({name for name, _ in may}) > MOST or any(t.parts > WRITTEN for t in pair):
+        may, bare = [], False
         yield _wrong(shown, point, "may be infinite in too many ways to be compared", labels)
     kept = list(dict.fromkeys(n for n, _ in may))
     signs = [tuple(sign for n, sign in may if n == name) for name in kept]
@@ -131,12 +134,7 @@ def _with_infinities(term: Term, point: Region, ends: Ends) -> bool:
 
 
 def _mentions(term: Term, name: str) -> bool:
-    match term:
-        case Var(own):
-            return own == name
-        case App(_, args):
-            return any(_mentions(a, name) for a in args)
-    return False
+    return any(isinstance(part, Var) and part.name == name for part in outside(term))
 
 
 class _Names:
@@ -154,6 +152,7 @@ class _Names:
             self.put[self.known[term].name] = term
         return self.known[term]
 
+    @memoised
     def leaves(self, term: Term) -> Term:
         """The term with a symbol for each fold, and for each component of a value of several."""
         match term:
@@ -174,12 +173,14 @@ class _Names:
         self.ends[symbol.name] = apart(term, LOW, self.point, self.ends), apart(term, HIGH, self.point, self.ends)
         return symbol
 
+    @memoised
     def numbers(self, term: Term) -> Term:
         """The term with a symbol for each largest part that no infinity is in."""
         if isinstance(term, Const | Var) or self.endless(term):
             return term if isinstance(term, Const | Var | Read | Fold) else rebuild(term, self.numbers)
         return self.symbol(term)
 
+    @memoised
     def endless(self, term: Term) -> bool:
         """Whether an infinity may be in a term without folds."""
         match term:

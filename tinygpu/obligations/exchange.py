@@ -38,6 +38,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     lift,
+    memoised,
     rebuild,
     select,
     shuffled,
@@ -117,6 +118,7 @@ def distances(term: Term) -> Iterator[Term]:
     yield from (t.args[1] for t in walk(term) if isinstance(t, App) and t.op in SHUFFLES and t.op != "shuffle_idx")
 
 
+@memoised
 def exchanged(term: Term, threads: Threads, around: frozenset[str]) -> Term:
     """The term with every shuffle replaced by the other thread's value. `around` are the axes on which a value there may depend: also on those
     of loops, since what a turn begins with is not known yet."""
@@ -223,6 +225,7 @@ def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) ->
     return None if form is None else known_as(form, select(guard, value, own), point.names)
 
 
+@memoised
 def straight(term: Term) -> Term:
     """The term with its sums of indices in one form.
 

@@ -24,10 +24,10 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    different,
     equal,
     select,
     shuffled,
-    size,
     substitute,
     tensors,
     total,
@@ -59,7 +59,7 @@ from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
 
-FOLLOWED = 6000  # parts of a value, written out as a tree, beyond which it is not followed
+FOLLOWED = 20_000  # different parts of a value beyond which it is not followed
 DEEP = 250  # parts inside of each other beyond which it is not: what reads a value goes down into it
 LARGE = "large "
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
@@ -87,8 +87,7 @@ class Execution:
 
     def followed(self, value: Term) -> Term:
         """The value, or an unknown one in its place where it is too large: copies of copies grow as powers of two."""
-        parts, deep = size(value)
-        if parts <= FOLLOWED and deep <= DEEP:
+        if (value.parts <= FOLLOWED or different(value) <= FOLLOWED) and value.deep <= DEEP:
             return value
         self.loops += 1
         return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)

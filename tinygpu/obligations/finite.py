@@ -13,7 +13,21 @@ from collections.abc import Mapping
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, FALSE, FLOATS, TRUE, App, Const, Fold, Term, Var, conjunction, negation, substitute
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    FLOATS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Term,
+    Var,
+    conjunction,
+    memoised,
+    negation,
+    substitute,
+)
 from tinygpu.category.total import INFINITE, limited
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
@@ -21,6 +35,7 @@ LOW, HIGH = -1, 1
 SIGNED = ("part", "select", "min", "max", "neg", "abs", "exp", "exp2")  # may be the one infinity and not the other
 
 
+@memoised
 def finite(term: Term, point: Region, ends: Ends) -> Term:
     """Where a value is neither infinity.
 
@@ -41,6 +56,7 @@ def _numbers(term: App, point: Region, ends: Ends) -> Term:
     return TRUE if damped else conjunction(*(finite(a, point, ends) for a in term.args if a.dtype in FLOATS))
 
 
+@memoised
 def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
     """Where a value is not the infinity of a sign."""
     if limited(term) and not isinstance(term, Var):
@@ -80,6 +96,7 @@ def _bounded(carrier: str, place: int, sign: int) -> bool:
     return isinstance(carrier, Carrier) and apart(carrier.identity[place], sign, Region(()), {}) == TRUE
 
 
+@memoised
 def allowed(term: Term, point: Region, ends: Ends) -> bool:
     """Whether each component of what is combined is a number, or the infinity that is its unit; then so is what they combine to (`laws`)."""
     match term:

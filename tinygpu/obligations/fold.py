@@ -80,7 +80,7 @@ def _told(choice: list[tuple[Read, Read]], found: dict[str, Term], binders: set[
                 there = substitute(there, found)
                 unknown = sorted(variables(there) & binders - set(found))
                 if len(unknown) == 1:
-                    point = solve(there, here, unknown[0])
+                    point = solve(there, here, unknown[0], only=False)
                     point = like(there, here, unknown[0]) if point is None else point
                     if point is not None and not variables(point) & hidden:
                         found[unknown[0]] = point

@@ -16,6 +16,7 @@ from tinygpu.category.cancel import cancel
 from tinygpu.category.carrier import OPERANDS, sides
 from tinygpu.category.evaluate import number
 from tinygpu.category.monoid import Carrier
+from tinygpu.category.node import kept
 from tinygpu.category.region import Region
 from tinygpu.category.ring import flips
 from tinygpu.category.term import (
@@ -28,6 +29,7 @@ from tinygpu.category.term import (
     Fold,
     Term,
     Var,
+    children,
     conjunction,
     negation,
     substitute,
@@ -100,7 +102,7 @@ def _elements(program: Program, trace: Trace, d: Carrier) -> Iterator[Obligation
     """What is put together of components is a value of the carrier, wherever that is done: the laws are those of such values."""
     said = [Value(inlined(program.op, e.value), Region(e.axes, preconditions(program)), e.span) for e in program.op.equations]
     for value in (*said, *trace.of(Value)):
-        for term, point in evaluated_in(value.term, value.point):
+        for term, point in evaluated_in(value.term, value.point, lambda t: d not in packs(t)):
             if not isinstance(term, App) or (term.op, term.dtype) != ("pack", d):
                 continue
             goal = conjunction(*_of_carrier(d, tuple(map(cancel, term.args)), point))
@@ -111,6 +113,13 @@ def _elements(program: Program, trace: Trace, d: Carrier) -> Iterator[Obligation
                 yield Obligation(
                     KIND, CODE, "what is put together is no value of the carrier", sentence, inside.facts, goal, labels
                 )
+
+
+@kept
+def packs(term: Term) -> frozenset[str]:
+    """The carriers whose values are put together in a term."""
+    inside = frozenset[str]().union(*map(packs, children(term)))
+    return inside | {term.dtype} if isinstance(term, App) and term.op == "pack" else inside
 
 
 def _of_carrier(d: Carrier, parts: tuple[Term, ...], point: Region) -> Iterator[Term]:

@@ -27,12 +27,14 @@ from tinygpu.category.term import (
     Term,
     Var,
     children,
+    memoised,
     plain,
     rebuild,
     variables,
     walk,
     whole,
 )
+from tinygpu.category.text import WRITTEN, digest
 from tinygpu.category.total import drowning, limited
 
 
@@ -100,7 +102,7 @@ def known_as(form: Term, value: Term, around: frozenset[str]) -> Term:
     if not reordered(form):
         return form
     held = number_of(value)
-    name = sha256(repr(held).encode()).hexdigest()[:16]
+    name = digest(held) if held.parts > WRITTEN else sha256(repr(held).encode()).hexdigest()[:16]
     return made(form, Read(f"lanes made {name}", tuple(map(Var, sorted(variables(held) | around))), held.dtype))
 
 
@@ -131,6 +133,7 @@ def number_of(term: Term) -> Term:
     return _seen(term, 1)
 
 
+@memoised
 def contents_of(term: Term) -> Term:
     """What a cell holds, as it was put together; what is tested on the way is the number that is held."""
     match term:
@@ -141,6 +144,7 @@ def contents_of(term: Term) -> Term:
     return term if single(term) else rebuild(term, contents_of)
 
 
+@memoised
 def _seen(term: Term, face: int) -> Term:
     if single(term):
         return term
@@ -157,6 +161,7 @@ def reordered(term: Term) -> bool:
     return any(f.dtype in FLOATS or carried(f) for f in folds)
 
 
+@memoised
 def stored_of(term: Term) -> Term:
     """The number that is held, where the data are numbers: a maximum of such is a number that is stored, in whatever order it was found.
 
@@ -176,6 +181,7 @@ def stored_of(term: Term) -> Term:
     return rebuild(term, stored_of)
 
 
+@memoised
 def _extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
@@ -195,6 +201,7 @@ def carried(term: Term) -> bool:
     return term.dtype not in DTYPES and term.dtype != INDEX
 
 
+@memoised
 def opened(term: Term, tensor: str) -> Term:
     """The value with what was made of `tensor` in it opened: it is about to become another closed form. What is tested keeps its name."""
     match term:

@@ -28,6 +28,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     fresh,
+    memoised,
     rebuild,
     select,
     substitute,
@@ -66,19 +67,30 @@ def one_point(fold: Fold) -> Fold:
     """
     fold = fresh(fold, {name for a in fold.axes for name in variables(a.extent)})  # an extent becomes a guard
     for axis in fold.axes:
-        for part in conjuncts(fold.guard):
-            match part:
-                case App("eq", (a, b)):
-                    point = solve(a, b, axis.name)
-                    if point is None:
-                        continue
-                    return _at(fold, axis, point)
-                case App("lt", (a, Const(int(n)))) if App("le", (Const(0), a), part.dtype) in conjuncts(fold.guard):
-                    form, own = polynomial(a), (Var(axis.name),)
-                    others = as_written(without(form, own))
-                    if n > 0 and form.get(own) == -n and axis.name not in variables(others):
-                        return _at(fold, axis, others // n)  # 0 ≤ a − n·x < n
+        if (point := place(fold.guard, axis.name)) is not None:
+            return _at(fold, axis, point)
     return fold
+
+
+def place(condition: Term, name: str) -> Term | None:
+    """The only point of an axis where a condition may hold, `x` of `x == s` and of `0 ≤ a − n·x < n`; None where it is not seen to be one.
+
+    >>> from tinygpu.category.settle import within
+    >>> from tinygpu.category.term import lift, text
+    >>> text(place(within(Var("f") - Var("x") * 8, lift(8)), "x")), place(within(Var("f") - Var("x") * 8, lift(9)), "x")
+    ('f // 8', None)
+    """
+    parts = conjuncts(condition)
+    for part in parts:
+        match part:
+            case App("eq", (a, b)) if (point := solve(a, b, name)) is not None:
+                return point
+            case App("lt", (a, Const(int(n)))) if n > 0 and App("le", (Const(0), a), part.dtype) in parts:
+                form, own = polynomial(a), (Var(name),)
+                others = as_written(without(form, own))
+                if form.get(own) == -n and name not in variables(others):
+                    return others // n
+    return None
 
 
 def _at(fold: Fold, axis: Axis, point: Term) -> Fold:
@@ -122,6 +134,7 @@ def at_home(term: Term, condition: Term, previous: Read) -> Term:
     }
     pinned = tuple(pins.get(formal, formal) for formal in previous.index)
 
+    @memoised
     def put(t: Term) -> Term:
         return previous if isinstance(t, Read) and t.tensor == previous.tensor and t.index == pinned else rebuild(t, put)
 
@@ -142,17 +155,10 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
         return _close_chosen(axis, previous, select(condition, value, rest), old)
     if mentions(value, name):
         return _close_fold(axis, previous, value, old, condition)
-    for part in conjuncts(condition):
-        match part:
-            case App("eq", (a, b)):
-                point = solve(a, b, x)
-                if point is None:
-                    continue
-                there = substitute(condition, {x: point})
-                written = substitute(value, {x: point})
-                before = conjunction(within(point, Var(x)), there)
-                after = conjunction(within(point, axis.extent), there)
-                return select(before, written, old), select(after, written, old)
+    if (point := place(condition, x)) is not None:
+        there, written = (substitute(t, {x: point}) for t in (condition, value))
+        before, after = (conjunction(within(point, end), there) for end in (Var(x), axis.extent))
+        return select(before, written, old), select(after, written, old)
     return _close_ring(axis, previous, condition, value, old)
 
 

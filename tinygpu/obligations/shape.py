@@ -15,6 +15,7 @@ from math import prod
 from tinygpu.category.cancel import cancel
 from tinygpu.category.linear import Polynomial
 from tinygpu.category.monoid import as_monoid, unit_of
+from tinygpu.category.node import kept
 from tinygpu.category.ring import polynomial
 from tinygpu.category.term import (
     INTEGERS,
@@ -28,7 +29,9 @@ from tinygpu.category.term import (
     children,
     conjunction,
     fresh,
+    memoised,
     negation,
+    outside,
     plain,
     reads,
     rebuild,
@@ -102,6 +105,7 @@ def one_fold(fold: Fold) -> Fold:
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
 
 
+@memoised
 def taken_apart(term: Term) -> Term:
     """The term with what is combined in a fold for each fold that is inside no other: `⊕[d] (⊕[e] a  ⊕  b)` is `⊕[d, e] a  ⊕  ⊕[d] b`."""
     if isinstance(term, Fold):
@@ -163,6 +167,7 @@ def spread(part: Term, wanted: Fold) -> Iterator[Term]:
     yield part
 
 
+@memoised
 def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
     """The same value with binders named by their place, and without units: equal folds are equal terms.
 
@@ -186,7 +191,7 @@ def neat(term: Term, level: int, depth: int = 0, laws: bool = True) -> Term:
 
 def alike(claim: Claim, laws: bool = True) -> Claim:
     """The claim with its folds `neat`, so that two of them which are equal are seen to be."""
-    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, laws=laws))
+    return _changed(claim, lambda t: t if plain(t) else neat(t, OPENED, 0, laws))
 
 
 def met(value: Term, claim: Term) -> Term:
@@ -204,20 +209,13 @@ def met(value: Term, claim: Term) -> Term:
 
     theirs = [(form, t) for t in (outside(claim) if value != claim else ()) if (form := computed(t)) is not None]
 
+    @memoised
     def put(term: Term) -> Term:
         form = computed(term)
         found = next((t for other, t in theirs if form == other and t.dtype == term.dtype), None)
         return found if found is not None else term if isinstance(term, Fold) else rebuild(term, put)
 
     return put(value) if theirs else value
-
-
-def outside(term: Term) -> Iterator[Term]:
-    """The subterms that are inside no fold, outermost first."""
-    yield term
-    if isinstance(term, App):
-        for a in term.args:
-            yield from outside(a)
 
 
 def cancelled(claim: Claim) -> Claim:
@@ -234,6 +232,7 @@ def _changed(claim: Claim, change: Callable[[Term], Term]) -> Claim:
     return claim if new == said else replace(claim, hypotheses=tuple(hypotheses), goal=goal)
 
 
+@memoised
 def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
     """The term with one subterm, seen through `view` where it is a fold, replaced."""
     if term == old or (view is not None and isinstance(term, Fold) and view(term) == old):  # type: ignore[operator]
@@ -243,6 +242,7 @@ def put(term: Term, old: Term, new: Term, view: object = None) -> Term:
     return rebuild(term, lambda t: put(t, old, new, view))
 
 
+@memoised
 def expand(term: Term) -> Term:
     """Folds over a small constant box, written out, if that makes few pieces with the folds that are inside of them."""
     match term:
@@ -265,6 +265,7 @@ def box_of(fold: Fold) -> tuple[int, ...] | None:
     return extents if len(extents) == len(fold.axes) else None
 
 
+@kept
 def pieces(term: Term) -> int:
     """How many pieces the folds of a term have when they are written out, each as often as those around it."""
     inside = sum(map(pieces, children(term)))

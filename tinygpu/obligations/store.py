@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Read, Term, rebuild, substitute
+from tinygpu.category.term import FALSE, Term, substitute
 from tinygpu.diagnostic import Label
-from tinygpu.model.op import Op
+from tinygpu.model.op import Op, put_in
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
@@ -65,17 +65,7 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term
 
 def inlined(op: Op, value: Term) -> Term:
     """A value with every intermediate replaced by its equation."""
-    names = {t.name for t in op.intermediates}
-
-    def put(term: Term) -> Term:
-        match term:
-            case Read(name, index) if name in names:
-                equation = op.equation(name)
-                bind = {a.name: put(i) for a, i in zip(equation.axes, index, strict=True)}
-                return put(substitute(equation.value, bind))
-        return rebuild(term, put)
-
-    return put(value)
+    return put_in(value, {t.name: op.equation(t.name) for t in op.intermediates})
 
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -91,36 +81,35 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for store in trace.of(Store):
         guards, axes = store.point.guard, store.point.axes
-        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Region(axes, guards[:n]))]
-        for read, point in seen + guarded_reads(store.value, store.point):
-            if read.tensor.endswith(FRESH):
-                name = read.tensor.removesuffix(FRESH)
-                labels = (Label(store.step.span, f"stored to {store.tensor}"), declared(program, name))
-                title = f"{store.tensor} may receive {name}, which nobody wrote"
-                sentence = f"{name} is written before {store.tensor} needs it"
-                help = f"give {name} a value before"
-                yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
+        seen = [pair for n, guard in enumerate(guards) for pair in guarded_reads(guard, Region(axes, guards[:n]), (FRESH,))]
+        for read, point in seen + guarded_reads(store.value, store.point, (FRESH,)):
+            name = read.tensor.removesuffix(FRESH)
+            labels = (Label(store.step.span, f"stored to {store.tensor}"), declared(program, name))
+            title = f"{store.tensor} may receive {name}, which nobody wrote"
+            sentence = f"{name} is written before {store.tensor} needs it"
+            help = f"give {name} a value before"
+            yield Obligation("initialised", "TG301", title, sentence, point.facts, FALSE, labels, help)
     for cells in trace.final:
-        for read, point in guarded_reads(cells.value, every_cell(program, cells)):
-            if read.tensor.endswith(FRESH):
-                name = read.tensor.removesuffix(FRESH)
-                title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
-                where = (Label(cells.local.span, "declared here"), *made_by(trace, cells.local.name))
-                help = f"store {name} in a first launch"
-                yield Obligation("initialised", "TG201", title, sentence, point.facts, FALSE, where, help)
+        for read, point in guarded_reads(cells.value, every_cell(program, cells), (FRESH,)):
+            name = read.tensor.removesuffix(FRESH)
+            title, sentence = f"some elements of {cells.local.name} are never stored", f"every element of {name} is stored"
+            where = (Label(cells.local.span, "declared here"), *made_by(trace, cells.local.name))
+            help = f"store {name} in a first launch"
+            yield Obligation("initialised", "TG201", title, sentence, point.facts, FALSE, where, help)
     for value in trace.of(Value):
         span = value.span
-        for read, point in guarded_reads(value.term, value.point):
+        for read, point in guarded_reads(
+            value.term, value.point, (FRESH, UNSOLVED)
+        ):  # what has no closed form may hide a cell that nobody wrote
             if read.tensor.startswith(LARGE):
-                reason = f"it has more than {FOLLOWED:,} parts when it is written out; say with `holds` what a cell holds"
+                reason = f"it has more than {FOLLOWED:,} different parts; say with `holds` what a cell holds"
                 yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))
                 return  # and all that is made of it
-            if read.tensor.endswith((FRESH, UNSOLVED)):  # what has no closed form may hide a cell that nobody wrote
-                name = read.tensor.removesuffix(FRESH).split("@")[0]
-                labels = (Label(span, "read here"), declared(program, name))
-                title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
-                kind = "initialised" if read.tensor.endswith(FRESH) else "followed"
-                yield Obligation(kind, "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
+            name = read.tensor.removesuffix(FRESH).split("@")[0]
+            labels = (Label(span, "read here"), declared(program, name))
+            title, sentence = f"{name} is read, which nobody wrote", f"{name} is written before it is read"
+            kind = "initialised" if read.tensor.endswith(FRESH) else "followed"
+            yield Obligation(kind, "TG301", title, sentence, point.facts, FALSE, labels, f"initialise {name}")
 
 
 def declared(program: Program, name: str) -> Label:

@@ -11,7 +11,23 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import INDEX, Axis, Fold, Read, Term, Var, conjuncts, fresh, reads, rebuild, tensors, variables, whole
+from tinygpu.category.term import (
+    INDEX,
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    fresh,
+    memoised,
+    reads,
+    rebuild,
+    tensors,
+    variables,
+    whole,
+)
+from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Span
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.made import View, single
@@ -161,29 +177,41 @@ def every_cell(program: Program, cells: Cells) -> Region:
     return Region(tuple(Axis(f, e) for f, e in cells.extents.items()), preconditions(program))
 
 
-def guarded_reads(term: Term, point: Region) -> list[tuple[Read, Region]]:
-    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds."""
-    return [(t, where) for t, where in evaluated_in(term, point) if isinstance(t, Read)]
+def guarded_reads(term: Term, point: Region, ends: tuple[str, ...] = ("",)) -> list[tuple[Read, Region]]:
+    """Every read of a term, with the point at which it is really evaluated: only the branch that is taken, inside its folds. Those of other names
+    than end so are left out."""
+
+    def plain(part: Term) -> bool:
+        return not any(name.endswith(ends) for name in tensors(part))
+
+    found = ((t, where) for t, where in evaluated_in(term, point, plain) if isinstance(t, Read))
+    return [(t, where) for t, where in found if t.tensor.endswith(ends)]
 
 
-def evaluated_in(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
-    """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated."""
-    if whole(term):
+def evaluated_in(
+    term: Term, point: Region, leave: Callable[[Term], bool] = whole, visited: Visited | None = None
+) -> Iterator[tuple[Term, Region]]:
+    """What is read and computed of values in a term, the innermost first, each at the point where it is evaluated; without what is to be left
+    out."""
+    visited = visited or Visited()
+    if leave(term) or (here := visited.next(term, point)) is None:
         return
-    for part, where in operands(term, point):
-        yield from evaluated_in(part, where)
-    yield term, point
+    for part, where in operands(term, here):
+        yield from evaluated_in(part, where, leave, visited)
+    yield term, here
 
 
-def index_terms(term: Term, point: Region) -> Iterator[tuple[Term, Region]]:
+def index_terms(term: Term, point: Region, visited: Visited | None = None) -> Iterator[tuple[Term, Region]]:
     """The largest index terms of an expression, each where it is computed."""
+    visited = visited or Visited()
     if term.dtype == INDEX:
         yield term, point
-        return
-    for part, where in () if isinstance(term, Fold) else operands(term, point):
-        yield from index_terms(part, where)
+    elif not isinstance(term, Fold) and (here := visited.next(term, point)) is not None:
+        for part, where in operands(term, here):
+            yield from index_terms(part, where, visited)
 
 
+@memoised
 def replaced(term: Term, cells: State) -> Term:
     """The term with reads of the named arrays replaced by cells; binders step aside for what a cell speaks of."""
     if cells.keys().isdisjoint(tensors(term)):
@@ -212,4 +240,4 @@ def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
 
     for event in events:
         point = at(event.point)
-        yield changed(event, point, partial(replaced, cells=starts) if isinstance(event, Computed) else partial(put, point))
+        yield changed(event, point, (lambda term: replaced(term, starts)) if isinstance(event, Computed) else partial(put, point))

@@ -116,7 +116,7 @@ def evaluated(trace: Trace) -> Iterator[Computed]:
         kept: list[Region] = []
         for one in sorted(where, key=lambda w: len(w.point.guard)):
             point = one.point
-            if not any(set(k.guard) <= set(point.guard) and k.extents.items() <= point.extents.items() for k in kept):
+            if not any(point.within(k) for k in kept):
                 kept.append(point)
                 yield one
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tinygpu.category.term import DTYPES, Axis, Const, Term
+from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
-from tinygpu.model.op import Op, Tensor
+from tinygpu.model.op import Op, Tensor, words
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
+from tinygpu.program.arrays import names_of
 from tinygpu.program.expression import expression
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
@@ -55,15 +57,18 @@ def reread(program: Program) -> Program:
 
 @dataclass(slots=True)
 class Reader:
-    """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `stored`
-    the outputs that earlier launches assign; `axes` are the workers and loops around the place, `listed` the loops over listed values
-    there, with the value at hand, and `depth` is 0 in a program, 1 in a launch, and more in its loops and guards; `made` counts steps."""
+    """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `earlier` those
+    that only earlier ones know, `taken` what the names of a program may not be, `stored` the outputs that earlier launches assign; `axes` are
+    the workers and loops around the place, `listed` the loops over listed values there, with the value at hand, and `depth` is 0 in a program,
+    1 in a launch, and more in its loops and guards; `made` counts steps."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
     workspaces: list[Array] = field(default_factory=list)
     arrays: dict[str, Tensor] = field(default_factory=dict)
     declared: dict[str, Span] = field(default_factory=dict)
+    earlier: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
     depth: int = 0
     listed: dict[str, int] = field(default_factory=dict)
@@ -120,9 +125,18 @@ class Reader:
         axes = levels["grid"] + levels["block"]
         for position, axis in enumerate(axes):
             self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
+        self.earlier = {*self.declared} - {w.name for w in self.workspaces}
         body = self.inner(statement.body, axes)
         self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span)
+
+    def named(self, name: str) -> str:
+        """What an array is called in the program: as in the text, unless an earlier launch has one of that name."""
+        if name not in self.earlier:
+            return name
+        self.earlier.remove(name)
+        self.taken |= self.taken or {*names_of(Program("", self.op, ())), *words((self.machine.program, self.op.source))}
+        return claimed(name, self.taken, "")
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
@@ -156,8 +170,8 @@ class Reader:
         self.arrays = dict(outside)
         found = self.steps(body, axes)
         self.depth -= 1
-        blocks = (a for a in self.arrays.values() if self.depth and SPACES[a.role].owner == "block")
-        self.arrays = outside | {a.name: a for a in blocks}  # as long as the launch
+        blocks = {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}
+        self.arrays = outside | blocks  # as long as the launch
         return found
 
     def constants(self) -> Scope:

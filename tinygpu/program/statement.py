@@ -108,7 +108,7 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
     name, span, space, scope = statement.name, statement.span, SPACES[statement.space], reader.scope(axes)
     misplaced(statement, reader.depth + len(reader.listed), reader.problems)
-    again = name in reader.declared
+    again = name in reader.declared and name not in reader.earlier
     if again:
         message = "TG102.unrolled" if reader.listed else "TG102.array"
         reader.problems.say(message, span, reader.declared[name], title=space.title, name=name)
@@ -119,12 +119,13 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     layout = laid_out(statement, extents, reader.constants())
     if (not again and scope.hides(name, span, f"the {space.title}")) or dtype is None:
         return None
-    reader.arrays[name] = Tensor(name, dtype, extents, space.name, span)
-    reader.declared.setdefault(name, span)
+    own = name if again else reader.named(name)
+    reader.arrays[name] = Tensor(own, dtype, extents, space.name, span)
+    reader.declared[name] = reader.declared[name] if again else span
     if space.owner == "grid":
-        reader.workspaces.append(Array(name, dtype, tuple(map(natural, extents)), space, span=span))
+        reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
-    return Array(name, dtype, extents, space, layout, span)
+    return Array(own, dtype, extents, space, layout, span)
 
 
 def _loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
@@ -192,7 +193,7 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     term = typed(term, tensor, statement.value, scope)
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
-    return Assign(statement.target.name, place, term, monoid, guard, statement.span, statement.atomic)
+    return Assign(tensor.name, place, term, monoid, guard, statement.span, statement.atomic)
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:

@@ -20,6 +20,7 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
 from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, variables
+from tinygpu.category.text import WRITTEN
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
@@ -31,6 +32,7 @@ ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
 FACTORS = 8  # of a product that the solver multiplies out as fast as anything
 HASTE = 40  # of the budget such a part is for a claim where another one is known to be false
+SLOW = 10  # and such a part where values have more parts than are written out
 MOOT = (  # where one of these goes wrong, a program computes nothing that the rest could be about
     "TG203",  # an access is outside
     "TG507",  # an output is updated that nobody has written
@@ -206,13 +208,15 @@ def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int) -> tuple[A
 
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
-    steps = affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
+    alike = isinstance(goal, App) and goal.op == "eq" and goal.args[0] == goal.args[1]  # nothing is multiplied out for that
+    steps = budget if alike else affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
     verdict, model, effort = solved(script(hypotheses, goal), steps)
     return verdict, {} if model is None else integers(model), effort
 
 
 def affordable(budget: int, terms: Sequence[Term]) -> int:
-    """Of a budget as much as takes no longer than it does elsewhere: with long products each of the solver's steps is longer.
+    """Of a budget as much as takes no longer than it does elsewhere: with long products, and with long values, each of the solver's steps
+    is longer.
 
     >>> from functools import reduce
     >>> x = Var("x", "f32")
@@ -220,6 +224,8 @@ def affordable(budget: int, terms: Sequence[Term]) -> int:
     [20000000, 2500000, 160000]
     """
     longest = max(map(_factors, terms), default=0)
+    if any(t.parts > WRITTEN for t in terms):
+        budget //= SLOW
     return budget if longest <= FACTORS else max(1, budget * FACTORS**3 // longest**3)
 
 

@@ -13,8 +13,8 @@ from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.record import parts
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-SARIF_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "note": "note"}
-GITHUB_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "note": "notice"}
+SARIF_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "warning": "warning", "note": "note"}
+GITHUB_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "warning": "warning", "note": "notice"}
 
 
 def concise(diagnostic: Diagnostic) -> str:

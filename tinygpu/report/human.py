@@ -15,7 +15,7 @@ from tinygpu.record import dataclass
 
 VERDICT_COLUMN = 82
 RED, YELLOW, GREEN, CYAN, BLUE = "31", "33", "32", "36", "34"
-VERDICT_COLOR = {"refuted": RED, "error": RED, "unknown": YELLOW, "note": CYAN, "proved": GREEN}
+VERDICT_COLOR = {"refuted": RED, "error": RED, "unknown": YELLOW, "warning": YELLOW, "note": CYAN, "proved": GREEN}
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str], color: bool = False) -> str:

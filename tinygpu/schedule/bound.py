@@ -24,6 +24,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    memoised,
     reads,
     rebuild,
     select,
@@ -100,6 +101,7 @@ def assume(body: Body, facts: Iterable[Term]) -> Body:
     known = set(facts)
     shapes = [p for p in map(positive, known) if p is not None]
 
+    @memoised
     def change(t: Term) -> Term:
         if t in known or (positive(t) in shapes and shapes):
             return TRUE

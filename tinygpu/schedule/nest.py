@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.linear import Polynomial, polynomial, stride
-from tinygpu.category.term import TRUE, Axis, Const, Read, Term, reads, rebuild, substitute
+from tinygpu.category.term import TRUE, Axis, Const, Read, Term, memoised, reads, rebuild, substitute
 from tinygpu.program.arrays import address
 from tinygpu.program.step import Assign, Call, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
@@ -115,6 +115,7 @@ def change_terms(body: Body, change: Callable[[Term], Term]) -> Body:
 def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
     """The body with another term for each read, what stands in it changed before; without ghost facts."""
 
+    @memoised
     def term(t: Term) -> Term:
         t = rebuild(t, term)
         return change(t) if isinstance(t, Read) else t

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from tinygpu.category.known import nonnegatives
 from tinygpu.category.linear import ONE, Polynomial, constant, plus, polynomial, products, replace_atoms, stride, summed
-from tinygpu.category.term import INDEX, App, Const, Term, children, rebuild
+from tinygpu.category.term import INDEX, App, Const, Term, children, memoised, rebuild
 
 
 def term(p: Polynomial) -> Term:
@@ -24,6 +24,7 @@ def term(p: Polynomial) -> Term:
     return summed(products({m: p[m] for m in sorted(p, key=lambda m: (not m and last, p[m] < 0, -len(m), repr(m)))}))
 
 
+@memoised
 def rewrite(t: Term, change: Callable[[Polynomial], Polynomial] = lambda p: p) -> Term:
     """The term with `change` applied to every index polynomial, innermost first, each in its order; values and guards keep their shape."""
     if t.dtype != INDEX:

@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    memoised,
     reads,
     rebuild,
     select,
@@ -165,6 +166,7 @@ def without_shuffles(launch: Launch, taken: frozenset[str]) -> Launch:
     def each(step: Step) -> Body:
         before: list[Step] = []
 
+        @memoised
         def left(t: Term) -> Term:
             t = rebuild(t, left)
             match t:

@@ -12,7 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, ceildiv, conjunction, conjuncts, rebuild, substitute, variables
+from tinygpu.category.term import (
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    ceildiv,
+    conjunction,
+    conjuncts,
+    memoised,
+    rebuild,
+    substitute,
+    variables,
+)
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.record import dataclass, field, replace
@@ -147,6 +161,7 @@ class Tiled:
         body = guarded(conjunction(first < tile.row.extent, *self._conditions(panel)), panel.within(body), {*cells.values()})
         return (For(group, body),)
 
+    @memoised
     def _value(self, t: Term, at: Mapping[str, Term], place: tuple[Term, ...]) -> Term:
         """A term at a row and a lane of the tile: what depends on lanes alone is read from a panel."""
         inside = variables(t) & {self.tile.row.name, self.tile.lane.name}

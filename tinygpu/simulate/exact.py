@@ -8,7 +8,6 @@ large for that is run at twice the bits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from tinygpu.category import reals
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Real, Undefined
-from tinygpu.category.term import FLOATS, App, Fold, Term, rebuild
+from tinygpu.category.term import FLOATS, App, Fold, Term, memoised, rebuild
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.step import Array as Declared
@@ -78,7 +77,9 @@ def _nothing(value: Value) -> bool:
 def retyped(program: Program, dtype: str) -> Program:
     """The program, without carriers, with one dtype for all floats."""
     program = unpack(program)
-    of_term = partial(with_floats, dtype=dtype)
+
+    def of_term(term: Term) -> Term:
+        return with_floats(term, dtype)
 
     def of_step(step: Step) -> tuple[Step, ...]:
         return (replace(step, dtype=_float(step.dtype, dtype)) if isinstance(step, Declared) else map_terms(step, of_term),)
@@ -97,6 +98,7 @@ def _op(op: Op, dtype: str) -> Op:
     return replace(op, inputs=inputs, outputs=outputs, intermediates=intermediates, equations=equations)
 
 
+@memoised
 def with_floats(term: Term, dtype: str) -> Term:
     """The term with one dtype for all floats.
 
@@ -104,7 +106,7 @@ def with_floats(term: Term, dtype: str) -> Term:
     >>> with_floats(App("exp", (Const(0.5, "f16"),), "f16"), "f64")
     App(op='exp', args=(Const(value=0.5, dtype='f64'),), dtype='f64')
     """
-    inside, own = rebuild(term, partial(with_floats, dtype=dtype), written=True), _float(term.dtype, dtype)
+    inside, own = rebuild(term, lambda t: with_floats(t, dtype), written=True), _float(term.dtype, dtype)
     match inside:
         case App(op):
             return replace(inside, op=_float(op, dtype), dtype=own)
@@ -116,8 +118,9 @@ def with_floats(term: Term, dtype: str) -> Term:
 def _float(old: str, dtype: str) -> str:
     """The dtype for another; of a carrier, the one on numbers that are not rounded."""
     if isinstance(old, Carrier) and dtype == REAL:
-        change = partial(with_floats, dtype=REAL)
         components = tuple((part, _float(inner, REAL)) for part, inner in old.components)
         identity = tuple(replace(one, dtype=_float(one.dtype, REAL)) for one in old.identity)
-        return replace(old, components=components, identity=identity, combination=tuple(map(change, old.combination)))
+        return replace(
+            old, components=components, identity=identity, combination=tuple(with_floats(t, REAL) for t in old.combination)
+        )
     return dtype if old in FLOATS else old

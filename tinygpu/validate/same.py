@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    memoised,
     negation,
     reads,
     rebuild,
@@ -122,6 +123,7 @@ class Here:
         """Whether nothing ever comes here."""
         return FALSE in self.guards or ask(self.facts, FALSE, BUDGET)[0] == z3.unsat
 
+    @memoised
     def same(self, t: Term, p: Term) -> bool:
         """Whether two terms are equal here."""
         t, p = canonical(t), canonical(p)
@@ -142,6 +144,7 @@ class Here:
             t, p = (canonical(self._swizzled(side)) for side in (t, p))
         return t == p or self.holds(equal(t, p))
 
+    @memoised
     def _swizzled(self, term: Term) -> Term:
         """`(a + d) ^ m` as `(a ^ m) + d`, where a and m are multiples of a power of two and d is less: bits that do not meet."""
         match rebuild(term, self._swizzled):
