@@ -129,12 +129,12 @@ def subterms(term: Term) -> Iterator[Term]:
 
 
 def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
-    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces and the extents
-    that their addresses are made of, the sizes."""
+    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces, the sizes."""
     out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
     for shape in (*(t.shape for t in program.op.tensors), *(w.extents for w in program.workspaces)):
         out[prod(shape, start=Const(1))] = None
-        out.update(dict.fromkeys(part for extent in shape[1:] for part in subterms(extent)))  # which addresses are computed with
+        for extent in shape[1:]:  # an address in n + k - 1 columns is computed with n + k
+            out.update(dict.fromkeys(part for part in subterms(extent) if part != extent and not _below(part, extent)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for computed in evaluated(trace):
         for part in subterms(computed.term):
