@@ -122,15 +122,16 @@ def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] 
     names = _bare(target, scope)
     if names is None:
         return None
-    axes = []
+    axes, inside = [], scope.with_indices(dict.fromkeys(n.name for n in names))
     for place, name in enumerate(names):
-        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, scope, on_left=True)
+        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, inside, value, on_left=True)
         if extent is None:
-            value(body, scope.with_indices(dict.fromkeys(n.name for n in names)))  # for its messages
+            value(body, inside)  # for its messages
             return None
         if declared:
             checked(name.name, extent, name.span, target.name, body, scope)
         axes.append(Axis(name.name, extent, "data", name.span))
+        inside = inside.with_indices({name.name: extent})
     return tuple(axes)
 
 

@@ -6,22 +6,19 @@ The one idea: a bound over sizes is the range of a binder; a bound over indices 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tinygpu.category.carrier import result
 from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
-from tinygpu.model.ranges import inferred, occurrences
+from tinygpu.model.ranges import Elaborate, inferred, occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 PLACE = {"argmax": 1, "argmin": 1}  # which result stands for the fold where one value is wanted
 NOTHING = (WRONG, (WRONG,))
-Elaborate = Callable[[tree.Expr, Scope], Term]
 Given = tuple[Term, tuple[Term, ...]]
 Bound = tuple[tuple[Axis, ...], Term, Scope]
 
@@ -93,7 +90,7 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
 def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate) -> tuple[Term | None, Term]:
     """The extent of a binder, None after a message, and what its bound adds to the guard."""
     if binder.bound is None:
-        return inferred(binder.name, binder.span, body, scope), TRUE
+        return inferred(binder.name, binder.span, body, scope, value), TRUE
     bound = to_index(value(binder.bound, scope.inside_brackets()), binder.bound.span, scope.problems)
     if bound.dtype == UNKNOWN:
         return None, TRUE
@@ -103,7 +100,7 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
     own = scope.indices.get(bound.name) if isinstance(bound, Var) else None  # k <= q runs at most as far as q does
     if own is not None and not any(occurrences(body, binder.name, scope)):
         return own, guard
-    return inferred(binder.name, binder.span, body, scope), guard
+    return inferred(binder.name, binder.span, body, scope, value), guard
 
 
 def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: Elaborate) -> bool:

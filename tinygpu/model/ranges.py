@@ -1,24 +1,28 @@
-"""Over what an index runs: the extent of the axes that it stands at bare.
+"""Over what an index runs: the extent of the axes that it stands at bare, else as far as the reads that it stands in stay inside.
 
 Comes in: an expression and the name of an index. Goes out: the extent, or a message where there is none or two.
-The one idea: a plain read decides; a read in a branch of a condition decides only where no plain one does, a padded read last.
+The one idea: a plain read decides; a read in a branch of a condition decides only where no plain one does, a padded read last. Where an index
+stands bare nowhere, a read at `c*i + rest` tells that i is below `(extent - most of rest) / c`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
-from tinygpu.category.term import Const, Term
+from tinygpu.category.linear import ONE, Polynomial, as_written, divide, plus, polynomial, scaled, stride, times
+from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, children, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import difference, same
-from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, parts
 
 PLAIN, BRANCH, PADDED, ILL = range(4)
+Elaborate: TypeAlias = Callable[[tree.Expr, Scope], Term]
+Extents: TypeAlias = Mapping[str, Term | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,55 @@ def _in_cell(cell: tree.Cell, name: str, scope: Scope, strength: int) -> Iterato
             yield Occurrence(extent, place.span, cell.name, PADDED if cell.fill else strength, cell)
 
 
-def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, on_left: bool = False) -> Term | None:
+def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Iterator[Occurrence]:
+    """How far each read of `body` lets `name` go where it is no read at `name` alone; none where a condition decides whether it is made."""
+    quiet = replace(scope.with_indices({name: None}), problems=Problems())
+    for item in body.items if isinstance(body, tree.Group) else (body,):
+        for read, extents in _reads(value(item, quiet), scope.indices):
+            for place, extent in zip(read.index, scope.tensors[read.tensor].shape, strict=True):
+                if extent.dtype == UNKNOWN and name in variables(place):
+                    yield Occurrence(extent, read.span, read.tensor, PLAIN)
+                    continue
+                pace, rest = stride(polynomial(place), name)
+                if pace and max(pace.values()) < 0:  # as far from the end as the other way round from the start
+                    pace, rest = scaled(pace, -1), plus(polynomial(extent - 1), rest, -1)
+                most = _most(rest, extents)
+                if pace and min(pace.values()) > 0 and most is not None:
+                    room = plus(polynomial(extent), most, -1)
+                    whole, left = divide(plus(plus(room, pace), ONE, -1), pace)
+                    told = as_written(whole) + (as_written(left) // as_written(pace) if left else 0)
+                    yield Occurrence(told, read.span, read.tensor, PLAIN)
+
+
+def _reads(term: Term, extents: Extents) -> Iterator[tuple[Read, Extents]]:
+    """The reads that are made wherever the term is asked for, and how far the indices around each go."""
+    match term:
+        case App("select"):
+            return
+        case Fold(_, axes, guard, body):
+            extents = {**extents, **{axis.name: axis.extent for axis in axes}}
+            yield from _reads(body, extents) if guard == TRUE else ()
+            return
+        case Read() if term.tensor:
+            yield term, extents
+    for part in children(term):
+        yield from _reads(part, extents)
+
+
+def _most(p: Polynomial, extents: Extents) -> Polynomial | None:
+    """The largest value of a polynomial over some indices, each multiplied by sizes only; None where it is not seen."""
+    for name in sorted({name for monomial in p for atom in monomial for name in variables(atom)} & {*extents}):
+        extent, (pace, rest) = extents[name], stride(p, name)
+        signs = {c > 0 for c in pace.values()} if pace else set()
+        if pace is None or extent is None or len(signs) > 1:
+            return None
+        p = plus(rest, times(pace, polynomial(extent - 1))) if signs == {True} else rest
+    return p
+
+
+def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, value: Elaborate, on_left: bool = False) -> Term | None:
     """The extent that the reads of `body` give to `name`; None after a message."""
-    found = list(occurrences(body, name, scope))
+    found = list(occurrences(body, name, scope)) or list(reached(name, body, scope, value))
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
         scope.problems.say("TG113.left" if on_left else "TG113.bound", span, name=name)
