@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinygpu.category.linear import polynomial, solve
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
@@ -190,7 +190,7 @@ def _decided_alike(wanted: Fold, matched: list[Matched]) -> tuple[Fold, list[Mat
         bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
         theirs = {substitute(c, bind) for c in conjuncts(wanted.guard) if reads(c)}
         alike = alike and theirs == {c for c in conjuncts(m.fold.guard) if reads(c)}
-    if alike or as_monoid(wanted.monoid).unit(wanted.dtype) is None:
+    if alike:
         return wanted, matched
     return _chosen(wanted), _joined([replace(m, fold=_chosen(m.fold)) for m in matched])
 
@@ -214,12 +214,11 @@ def _joined(matched: list[Matched]) -> list[Matched]:
 
 def _chosen(fold: Fold) -> Fold:
     """`⊕[g and c] v` as `⊕[g] (v if c else unit)`, where data decides `c`."""
-    unit = as_monoid(fold.monoid).unit(fold.dtype)
     data = [c for c in conjuncts(fold.guard) if reads(c)]
-    if unit is None or not data:
+    if not data:
         return fold
     rest = conjunction(*(c for c in conjuncts(fold.guard) if not reads(c)))
-    return replace(fold, guard=rest, body=select(conjunction(*data), fold.body, unit))
+    return replace(fold, guard=rest, body=select(conjunction(*data), fold.body, neutral(fold.monoid, fold.dtype)))
 
 
 def _lands(m: Matched, wanted: Fold) -> Term:
@@ -241,13 +240,9 @@ def _body(m: Matched, wanted: Fold, point: Region, labels: tuple[Label, ...], sa
     ours, theirs = settle(m.fold.body, there.extents, given), settle(image[1], there.extents, given)
     yield from same(ours, theirs, there)
     if lands != TRUE:
-        unit = as_monoid(wanted.monoid).unit(wanted.dtype)
         sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
         title, elsewhere = "a point outside the fold contributes to it", inner.under(negation(lands))
-        if unit is None:
-            yield Obligation("fold", "TG504", title, sentence, elsewhere.facts, FALSE, labels)
-            return
-        for claim in same(m.fold.body, unit, elsewhere):
+        for claim in same(m.fold.body, neutral(wanted.monoid, wanted.dtype), elsewhere):
             if isinstance(claim, Obligation) and claim.kind == "body":
                 claim = replace(claim, kind="fold", code="TG504", title=title, sentence=sentence)
             yield claim
