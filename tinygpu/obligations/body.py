@@ -209,14 +209,14 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     """The first subterm that combines, with the wanted monoid, most folds, at least one the wanted one, or over the same tensors (or failing
     that, any)."""
     law = as_monoid(wanted.monoid)
-    names, like = tensors(wanted.body), neat(wanted, OPENED)
+    names = tensors(wanted.body)
     found: list[tuple[int, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
-            exact = max((tensors(f.body) == names) + (neat(f, OPENED) == like) for f in ours)
+            exact = max((tensors(f.body) == names) + (f == wanted) for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
