@@ -43,7 +43,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a division by what may be 0": (TILE, KERNEL, "B_tile0 = div(ty, 2)", "B_tile0 = div(ty, tx)", "TG820", "at least 1"),
     "rounded down": (TILE, KERNEL, "bx = mod(block, ceil(N, 128))", "bx = mod(block, div(N, 128))", "TG820", "divides"),
     "a loop of Python": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in range(ix(8))", "TG823", "no loop"),
-    "a loop that ends sooner": (TILE, KERNEL, "for ko in upto(ceil(K, 8))", "for ko in upto(div(K, 8))", "TG820", "turns"),
+    "a loop that ends sooner": (TILE, KERNEL, "for ko in upto(ceil(K, 8))", "for ko in upto(div(K, 8))", "TG820", "only where ko < K // 8"),
     "an output that nobody writes": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(f32), constant(f32)", "TG820", "nobody writes C"),
     "elements of another type": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(ix), pointer(f32)", "TG820", "of type constant ix"),
     "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
@@ -78,7 +78,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
     "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "an entry too few",
-    "an entry twice", "a precondition", "a limit that is not asked", "another runtime", "a name given twice", "a table that runs",
+    "a loop that ends sooner", "an entry twice", "a precondition", "a limit that is not asked", "another runtime", "a name given twice", "a table that runs",
 }  # fmt: skip
 
 

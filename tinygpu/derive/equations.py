@@ -16,9 +16,10 @@ from tinygpu.derive.factors import along, output
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pull, plan
 from tinygpu.derive.scan import Scan
-from tinygpu.model.across import Prefix, scans
+from tinygpu.model.across import scans
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Op
+from tinygpu.model.prefix import Prefix
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
@@ -95,7 +96,7 @@ def declare(build: Build, new: Plan) -> None:
 def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], before: str) -> Plan:
     """The plan of a scan: each cell takes the element that it owns, and all before it."""
     over, fold, way = Pull.along(build, phase, made), one.fold, along(phase, one.bound)
-    own_index, end = Var(one.bound), fold.axes[0].extent
+    own_index, end = one.end, fold.axes[0].extent
     extent = next(a.extent for a in phase.equation.axes if a.name == one.bound)
     inside = TRUE if holds(own_index < end, Region((Axis(one.bound, extent),))) else own_index < end
     body = over.value(substitute(fold.body, {one.index: own_index}))

@@ -1,10 +1,9 @@
-"""Prefix folds, and folds and scans across the grid: what one launch leaves of them, and how later launches go on.
+"""Folds and scans across the grid: what one launch leaves of them, and how later launches go on.
 
-Comes in: an equation with its owner on one work object. Goes out: the indices that bound its prefix folds; the grid factors of each fold, the
-workspace of their partial values, and the equation that is left. The one idea: a prefix `⊕[k ≤ i] b(k)`, whose values for all `i` one pass along
-`i` makes, and whose index no machine places, runs along the factors of its bound, so the owner arrow is the diagonal `i ↦ (i, k = i)`. A fold over
-(g, c) is a fold over g of folds over c, so the equation that a later launch evaluates is the same one with the inner folds read from a workspace,
-and `g` an index of it. A scan takes three launches: what each block has, what comes before each block, and the blocks again on top of that.
+Comes in: an equation with its owner on one work object. Goes out: the prefix folds along its factors; the grid factors of each fold, the
+workspace of their partial values, and the equation that is left. The one idea: a fold over (g, c) is a fold over g of folds over c, so the
+equation that a later launch evaluates is the same one with the inner folds read from a workspace, and `g` an index of it. A scan takes three
+launches: what each block has, what comes before each block, and the blocks again on top of that.
 
     part[g] = ⊕[k in block g] b(k)      before[g] = ⊕[h < g] part[h]      y[i] = before[g] ⊕ the block's own prefix
 
@@ -26,7 +25,6 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
-    conjuncts,
     memoised,
     outer_folds,
     rebuild,
@@ -34,63 +32,12 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.model.extent import same
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, Op, Tensor
+from tinygpu.model.prefix import Prefix, prefixes
 from tinygpu.model.problems import Problems
-from tinygpu.record import dataclass, replace
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """`⊕[k ≤ i]`, or with `exclusive` `⊕[k < i]`; `rest` is what else guards the fold."""
-
-    fold: Fold
-    bound: str
-    exclusive: bool
-    rest: Term
-
-    @property
-    def index(self) -> str:
-        """The index that is folded."""
-        return self.fold.axes[0].name
-
-
-def prefix(fold: Fold, indices: Collection[str]) -> Prefix | None:
-    """The fold as a prefix up to one of the indices; None where it is another fold.
-
-    >>> from tinygpu.category.term import Axis, Read
-    >>> i, k = Var("i"), Axis("k", Var("n"))
-    >>> one = prefix(Fold("sum", (k,), Var("k") < i, Read("x", (Var("k"),), "f32"), "f32"), ["i"])
-    >>> one.bound, one.exclusive, prefix(Fold("sum", (k,), Var("k") < i, Read("x", (i - Var("k"),), "f32"), "f32"), ["i"])
-    ('i', True, None)
-    """
-    if len(fold.axes) != 1:
-        return None
-    parts = conjuncts(fold.guard)
-    for part in parts:
-        match part:
-            case App("le" | "lt" as op, (Var(k), Var(i))) if k == fold.axes[0].name and i in indices and i != k:
-                rest = conjunction(*(p for p in parts if p is not part))
-                if i not in variables(rest) | variables(fold.body):
-                    return Prefix(fold, i, op == "lt", rest)
-    return None
-
-
-def prefixes(equation: Equation) -> dict[Fold, Prefix]:
-    """The prefix folds of an equation up to its indices, those that stand in no other fold."""
-    names = [a.name for a in equation.axes]
-    return {fold: one for fold in outer_folds(equation.value) if (one := prefix(fold, names)) is not None}
-
-
-def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, str]:
-    """The indices that no clause places because they run along another one: all folds over them are prefixes up to it."""
-    found: dict[str, str] = {}
-    scans = prefixes(equation)
-    for one in scans.values():
-        others = [t for t in walk(equation.value) if isinstance(t, Fold) and one.index in (a.name for a in t.axes)]
-        if one.index not in placed and all(t in scans and scans[t].bound == one.bound for t in others):
-            found[one.index] = one.bound
-    return found
+from tinygpu.record import replace
 
 
 def scans(phase: Phase, value: Term | None = None) -> dict[Fold, Prefix]:
@@ -98,7 +45,7 @@ def scans(phase: Phase, value: Term | None = None) -> dict[Fold, Prefix]:
     terms = phase.owner.by_axis
     equation = phase.equation if value is None else replace(phase.equation, value=value)
     found = prefixes(equation).items()
-    return {f: one for f, one in found if one.index in terms and terms[one.index] == terms[one.bound]}
+    return {f: one for f, one in found if one.index in terms and same(terms[one.index], substitute(one.end, terms))}
 
 
 def factors(phase: Phase, fold: Fold) -> tuple[Axis, ...]:
@@ -288,4 +235,4 @@ def start(phase: Phase, one: Prefix, grid: Axis) -> Term:
     """The first index of a block."""
     terms = phase.owner.by_axis
     zeros: dict[str, Term] = {a.name: Const(0) for a in phase.owner.domain.axes if a.name != grid.name}
-    return substitute(terms[one.bound], zeros)
+    return substitute(terms[one.index], zeros)

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from tinygpu.category.owner import Arrow, digits, inferred
 from tinygpu.category.region import Region, points
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, text, variables, walk
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, substitute, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
-from tinygpu.model.across import diagonal
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
+from tinygpu.model.prefix import Prefix, diagonal
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
@@ -184,17 +184,18 @@ def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:
 
 
 def _side_by_side(
-    arrows: list[Arrow], axes: tuple[Axis, ...], chosen: Iterable[Placement], setting: Setting, along: Mapping[str, str]
+    arrows: list[Arrow], axes: tuple[Axis, ...], chosen: Iterable[Placement], setting: Setting, along: Mapping[str, Prefix]
 ) -> Arrow:
     """All placements as one arrow, its domain in the order of the table, its codomain in the order of the equation.
 
-    An index that runs `along` another one is that one.
+    An index that runs `along` another one is that one; where it is the mirror of it, it has the factors, and the other one mirrors it.
     """
     domain = {a.name: a for arrow in arrows for a in arrow.domain.axes}
     ordered = [n for n in setting.table if n in domain]
     terms = {n: t for arrow in arrows for n, t in arrow.by_axis.items()}
-    terms.update({name: terms[other] for name, other in along.items()})
+    terms.update({name: terms[one.bound] for name, one in along.items()})
+    terms.update({one.bound: substitute(one.end, {one.bound: terms[name]}) for name, one in along.items()})
     spans = {i: one.span for one in chosen for i in one.indices}
-    spans.update({name: spans[other] for name, other in along.items()})
+    spans.update({name: spans[one.bound] for name, one in along.items()})
     here = Region(tuple(domain[n] for n in ordered)).under(*(part for arrow in arrows for part in arrow.domain.guard))
     return Arrow(here, tuple(replace(a, span=spans[a.name]) for a in axes), tuple(terms[a.name] for a in axes))

@@ -11,6 +11,7 @@ from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
+from tinygpu.model.prefix import ended
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.ranges import Elaborate, inferred, occurrences
 from tinygpu.model.scope import Scope
@@ -106,14 +107,14 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
 def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: Elaborate) -> bool:
     """Whether a scan is a prefix: one index, up to an index of the equation, and a body that does not speak of that. Says if not."""
     axes, guard, inner = bound
-    ends = [n for n in scope.indices if guard in (Var(axes[0].name) <= Var(n), Var(axes[0].name) < Var(n))]
+    end = ended(guard, axes[0].name, scope.indices)
     quiet = replace(inner, problems=Problems())
     if len(axes) != 1:
         scope.problems.say("TG149.indices", expr.span, fold=expr.head)
-    elif not ends:
+    elif end is None:
         scope.problems.say("TG149.end", expr.binders[0].span, fold=expr.head)
-    elif any(ends[0] in variables(value(item, quiet)) for item in _items(expr)):
-        scope.problems.say("TG149.body", expr.body.span, fold=expr.head, end=ends[0], monoid=expr.monoid)
+    elif any(end[0] in variables(value(item, quiet)) for item in _items(expr)):
+        scope.problems.say("TG149.body", expr.body.span, fold=expr.head, end=end[0], monoid=expr.monoid)
     else:
         return True
     return False

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from tinygpu.category.bounds import natural
+from tinygpu.category.bounds import natural, upper
 from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
-from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
+from tinygpu.category.region import Region
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, reads, text, variables, walk
 from tinygpu.model.bulk import wider
+from tinygpu.model.clauses import names_in
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
@@ -129,13 +131,29 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
 
 
 def _loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
-    """`for k < K { … }`, also `in register` and `in vector`."""
-    name, span = statement.name, statement.span
-    assert statement.extent is not None
+    """`for k < K { … }`, also `in register` and `in vector`. Where it ends elsewhere for each thread or turn it goes as far as any of them, and
+    does nothing beyond its end: for q < Q, `for k < q + 1 { … }` is `for k < Q { if k < q + 1 { … } }`."""
+    name, span, expr = statement.name, statement.span, statement.extent
+    assert expr is not None
     reader.scope(axes).hides(name, span, "the loop")
     constant = statement.sort in ("register", "vector") and reader.machine.arch != CPU  # who unrolls it has to know how often
-    axis = Axis(name, reader.extent(statement.extent, name, constant, axes), statement.sort, span)
-    return For(axis, reader.inner(statement.body, (*axes, axis)), span)
+    varying = not constant and {a.name for a in axes} & set(names_in(expr))
+    end = index(expr, reader.scope(axes)) if varying else reader.extent(expr, name, constant, axes)
+    axis = Axis(name, _farthest(reader, expr, end, axes) if varying else end, statement.sort, span)
+    body = reader.inner(statement.body, (*axes, axis))
+    return For(axis, (If(Var(name) < end, body, span),) if varying else body, span)
+
+
+def _farthest(reader: Reader, expr: tree.Expr, end: Term, axes: tuple[Axis, ...]) -> Term:
+    """The largest value that the end of a loop has, over the sizes."""
+    top = None if reads(end) else upper(end, Region(axes))
+    if end == WRONG:
+        return WRONG
+    if top is None or not variables(top) <= set(reader.op.sizes):
+        return reader.problems.say("TG154.loop", expr.span, end=text(end))
+    if isinstance(top, Const) and top.value < 1:
+        return reader.problems.say("TG128.extent", expr.span, extent=top)
+    return top
 
 
 def misplaced(statement: tree.Array, depth: int, problems: Problems) -> None:

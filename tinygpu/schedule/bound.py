@@ -37,6 +37,8 @@ from tinygpu.record import dataclass, replace
 from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
 from tinygpu.schedule.polynomial import limit, positive, term
 
+NOWHERE = Region()
+
 
 def bound(axes: tuple[Axis, ...], body: Body, outputs: frozenset[str]) -> Nest:
     """Guards that every store has become bounds of the axes, or guards of the nest; inside they are facts."""
@@ -91,9 +93,9 @@ def coarse(p: Polynomial, axes: dict[str, Axis]) -> Polynomial:
     return p
 
 
-def smaller(extent: Term, top: Term) -> Term:
+def smaller(extent: Term, top: Term, region: Region = NOWHERE) -> Term:
     """`min(extent, top)`, which is top where that is known to be the smaller."""
-    return top if holds(top <= extent, Region()) else App("min", (extent, top))
+    return top if holds(top <= extent, region) else App("min", (extent, top))
 
 
 def assume(body: Body, facts: Iterable[Term]) -> Body:
@@ -132,6 +134,22 @@ def _bound_loops(body: Body, axes: frozenset[str]) -> Body:
         return (replace(step, axis=axis, body=assume(step.body, facts)),)
 
     return map_steps(body, each)
+
+
+def tight(loop: For, region: Region) -> tuple[Axis, tuple[Step, ...]]:
+    """A loop that does something only where `k < end` ends there: its axis and its body.
+
+    >>> from tinygpu.category.term import text
+    >>> k, q, Q = Var("k"), Var("q"), Var("Q")
+    >>> text(tight(For(Axis("k", Q), (If(k < q + 1, ()),)), Region((Axis("q", Q),)))[0].extent)
+    'q + 1'
+    """
+    match loop:
+        case For(axis, (If(guard, inner),)) if not isinstance(axis.extent, Const):
+            sign, end = limit(positive(guard), axis.name) or (0, TRUE)
+            if sign < 0 and axis.name not in variables(end) and not reads(end):
+                return replace(axis, extent=smaller(axis.extent, end, region)), inner
+    return loop.axis, loop.body
 
 
 def _passing(loop: For, whole: Body) -> set[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
@@ -20,6 +21,7 @@ from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.bound import tight
 
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
@@ -79,8 +81,9 @@ class _Widened:
             match step:
                 case For(axis) if axis.sort == "vector":
                     out += self.loop(step, axes)
-                case For(axis, inner):
-                    out.append(replace(step, body=self.body(inner, (*axes, axis))))
+                case For():
+                    axis, inner = tight(step, Region(axes))
+                    out.append(replace(step, axis=axis, body=self.body(inner, (*axes, axis))))
                 case If(_, inner):
                     out.append(replace(step, body=self.body(inner, axes)))
                 case _:

@@ -93,13 +93,14 @@ class CudaFollower(Follower):
             self.behind, self.sinks, self.domain = around
 
     def bounds(self, stmt: ast.For, axis: Axis, here: Here) -> tuple[Term, Term]:
-        """A loop makes as many turns as the program's."""
+        """A loop makes as many turns as the program's, or ends where the program does nothing more."""
         match stmt.iter:
             case ast.Call(func=ast.Name(loop), args=[count], keywords=[]) if self.scope.names.get(loop) == Atom("upto"):
                 turns = self.reader(here).index(count)
-                if not here.same(turns, axis.extent):
+                same = here.same(turns, axis.extent)
+                if not same and (isinstance(axis.extent, Const) or reads(turns)):
                     raise Differs(stmt.iter, f"makes {text(turns)} turns", f"there are {text(axis.extent)} turns")
-                return Const(0), axis.extent
+                return Const(0), axis.extent if same else turns
         raise unread(stmt, f"{ast.unparse(stmt.iter)} is no loop of a kernel")
 
     def counts(self, stmt: ast.stmt, name: str, axis: Axis) -> None:
