@@ -129,8 +129,7 @@ def fact(build: Build, phase: Phase, over: Pull) -> Term | None:
     names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
     axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
     guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
-    body = select(guard, body, neutral(phase.known.monoid, phase.known.dtype))
-    return replace(phase.known, axes=axes, guard=TRUE, body=body)
+    return replace(phase.known, axes=axes, guard=TRUE, body=select(guard, body, neutral(phase.known.monoid, phase.known.dtype)))
 
 
 def check_scans(build: Build, launch: Launch) -> None:
