@@ -25,7 +25,7 @@ from tinygpu.category import bounds, decide, known, linear, node, settle, simpli
 from tinygpu.category.known import Known
 from tinygpu.category.linear import as_written, joined, polynomial
 from tinygpu.category.region import Region, ranges
-from tinygpu.category.term import BOOL, FALSE, FOLDED, TRUE, App, Axis, Const, Term, Var, apply, equal, lift, text, walk
+from tinygpu.category.term import BOOL, FALSE, FOLDED, TRUE, App, Axis, Const, Term, Var, apply, equal, lift, substitute, text, walk
 from tinygpu.proof.kernel import ask
 
 g, i, j, q, r, t, n, m, k = map(Var, "gijqrtnmk")
@@ -232,9 +232,13 @@ def settled(claims: Claims) -> None:
         (i * -1, j, "i"),
         (i, j, "r"),
         (i * 2, lift(3), "i"),
+        (i * n + r, (j * 3 + 1) * n + r, "i"),
+        (i * n, j, "i"),
     ):
         if (found := linear.solve(a, b, name)) is not None:
             claims.append((equal(equal(a, b), equal(Var(name), found)), (), f"{text(a)} = {text(b)} for {name}"))
+        if (found := linear.solve(a, b, name, only=False)) is not None:
+            claims.append((equal(*(substitute(side, {name: found}) for side in (a, b))), (), f"{text(a)} = {text(b)} at {name}"))
 
 
 CEILINGS = tuple(apply("ceildiv", a, by) for a in (i, r, i * 8 + r, n, i - n, r - 9, n - 1, n - m) for by in (4, 8))

@@ -125,7 +125,8 @@ class Reader:
         axes = levels["grid"] + levels["block"]
         for position, axis in enumerate(axes):
             self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
-        self.earlier = {*self.declared} - {w.name for w in self.workspaces}
+        if self.machine.program is not None:  # in a text; the names of a program are its own
+            self.earlier = {*self.declared} - {w.name for w in self.workspaces}
         body = self.inner(statement.body, axes)
         self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span)
@@ -135,7 +136,11 @@ class Reader:
         if name not in self.earlier:
             return name
         self.earlier.remove(name)
-        self.taken |= self.taken or {*names_of(Program("", self.op, ())), *words((self.machine.program, self.op.source))}
+        self.taken |= self.taken or {
+            *names_of(Program("", self.op, ())),
+            *words((self.machine.program, self.op.source)),
+            *self.declared,
+        }
         return claimed(name, self.taken, "")
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
