@@ -122,6 +122,8 @@ def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wi
 def assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
     """`(name, PTX of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
     names = [f"kernel_{n}" for n in range(len(kernels))]
+    if not names:
+        return ()
     code, said = linked([ptx.replace(entry_of(ptx), name) for name, (_, ptx) in zip(names, kernels, strict=True)], arch)
     shown, target = read_disassembly(disassembled(code)), "sm_" + "".join(map(str, arch))
     found = [report_of(title, said[name]) for name, (title, _) in zip(names, kernels, strict=True)]

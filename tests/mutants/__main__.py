@@ -24,7 +24,7 @@ from tinygpu.simulate.fault import SimulationBudget
 from tinygpu.simulate.sizes import sizes_to_try
 
 OWN = Path(__file__).resolve().parent / "programs.tgpu"
-BUDGET = 3_000_000
+BUDGET = 8_000_000
 TRIED = 14  # sizes at which a proved mutant is run
 VOLUME = 1 << 15
 

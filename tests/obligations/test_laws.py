@@ -6,8 +6,6 @@ numbers show it; what has no value is never taken for a number.
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from tinygpu.category.carrier import LAWS
@@ -41,7 +39,7 @@ def monoid(name: str, unit: str = "-inf, 0", one: str = "1", s: str = GUARDED) -
 
 def failing(one: Carrier) -> set[str]:
     """The laws whose claims are not all theorems."""
-    open_ = {claim.title for claim in of(replace(one, commutative=True), (-math.inf,)) if not isinstance(discharge(claim), Theorem)}
+    open_ = {claim.title for claim in of(replace(one, commutative=True)) if not isinstance(discharge(claim), Theorem)}
     return {law for law in LAWS if title(one, law) in open_}
 
 
@@ -49,15 +47,14 @@ def failing(one: Carrier) -> set[str]:
 @pytest.mark.parametrize("dtype", ["f32", "f16", "i32"])
 def test_the_laws_of_the_built_in_ones_are_theorems(name: str, dtype: str) -> None:
     if dtype != "i32" or name.startswith("arg"):
-        ends = () if name == "welford" else (-math.inf,) if name != "argmin" else (math.inf,)
-        for claim in of(built_in(name, dtype), ends):
+        for claim in of(built_in(name, dtype)):
             assert isinstance(discharge(claim), Theorem), claim.sentence
 
 
 def test_each_law_is_seen_failing() -> None:
     assert failing(monoid("right")) == set()
     assert failing(monoid("bare", s=BARE)) == {"unit", "associative", "commutative", "invariant"}  # where both maxima are -inf
-    assert failing(monoid("finite", unit="0, 1", s=BARE)) == {"unit", "lift"}  # -inf is no value of this carrier
+    assert failing(monoid("finite", unit="0, 1", s=BARE)) == {"unit"}
     assert failing(monoid("negative", one="-1")) == {"lift"}
     assert failing(monoid("left", s="a.s")) == {"unit", "commutative"}
     assert failing(monoid("mean", s="(a.s + b.s) / 2")) == {"unit", "associative"}

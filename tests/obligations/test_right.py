@@ -1,7 +1,7 @@
 """What is right and was refused, or refuted: each of these machines is proved, and built.
 
 Comes in: the specs of tests/obligations/right, each with a line of what it is about; machines whose folds cross workers and launches. Goes out:
-a proof. The one idea: a verdict that a machine deserves is kept as a mistake is, by a spec of its own.
+a proof, and none of what their comments make of them. The one idea: a verdict that a machine deserves is kept as a mistake is, by a spec of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.library import here
+from tests.comments import Wrong, wrongs
+from tests.program.library import here, machines
 from tinygpu import pipeline
 from tinygpu.pipeline import Proof
 from tinygpu.proof.kernel import prove
@@ -30,6 +31,14 @@ def test_they_are_proved(path: Path) -> None:
         if path.stem not in SLOW:
             ready = pipeline.built(proof, machine)
             assert pipeline.validate(pipeline.module("right", [ready]), [ready]) == ()
+
+
+@pytest.mark.parametrize("wrong", [pytest.param(w, id=f"{p.stem}: {w.why}") for p in RIGHT for w in wrongs(p)])
+def test_and_not_where_they_are_edited(wrong: Wrong) -> None:
+    """The comments of a spec say which machine is edited, and what is not proved of it then."""
+    result = prove(pipeline.program(machines(wrong.text)[wrong.title]))
+    assert not isinstance(result, Proof)
+    assert wrong.why in {f"{o.claim.kind} {o.claim.code}" for o in result}
 
 
 @pytest.mark.parametrize("name", FOLDS)

@@ -37,7 +37,7 @@ ANOTHER = "its text says another program"
 CASES: dict[str, tuple[tuple[Step, ...], str]] = {
     "a loop inside a loop of its name": ((loop("k", LANE, loop("k", LANE)),), "the loop k hides an index"),
     "a loop with the name of a size": ((loop("n", LANE),), "the loop n hides a size"),
-    "an extent that varies": ((loop("k", LANE, loop("q", Var("k"))),), "the extent of q is not the same for every thread"),
+    "an extent that varies": ((loop("k", Const(2), loop("q", Var("k"))),), ANOTHER),
     "a loop over a number of the data": ((loop("k", Const(2, "i32")),), ANOTHER),
     "a local declared twice": ((LOCAL, LOCAL), "the local v is declared twice"),
     "a local declared late": ((Assign("v", (), ZERO), LOCAL), "unknown name v"),
@@ -124,7 +124,7 @@ def test_arrays_live_in_their_launch_and_have_one_name() -> None:
     (launch,) = ring.launches
     use = Launch((), (), (store(S, (LANE,)),))
     assert "s is not known here" in reasons(replace(ring, launches=(launch, use)))
-    assert "the shared array s is declared twice" in reasons(replace(ring, launches=(launch, launch)))
+    assert not reasons(replace(ring, launches=(launch, launch)))
     assert "a step stands beside launches" in reasons(replace(ring, workspaces=(Array("w", "f32", (), space.LOCAL),)))
     assert "the shared array s is declared twice" in reasons(replace(ring, workspaces=(Array("s", "f32", (), space.WORKSPACE),)))
 

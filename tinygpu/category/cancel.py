@@ -12,9 +12,9 @@ from itertools import islice
 from math import prod
 
 from tinygpu.category.carrier import combined
-from tinygpu.category.dtype import BITS, RANGE, contains, stored
+from tinygpu.category.dtype import BITS, contains, stored
 from tinygpu.category.evaluate import wrapped
-from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.monoid import Carrier, as_monoid, unit_of
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KNOWN, SWAPPED
 from tinygpu.category.ring import difference, flips, shorter
@@ -45,7 +45,6 @@ from tinygpu.category.total import INFINITE, drowning, failing, limited, mixing,
 from tinygpu.record import replace
 
 FEW = 100  # parts of what is put together
-UNITS = {"min": INFINITE[0], "max": INFINITE[1]}
 
 
 @kept
@@ -81,11 +80,8 @@ def _cancel(term: Term) -> Term:
             return _sum(term)
         case App("min" | "max", (a, b)) if a == b:
             return a
-        case App("min" | "max" as op, (a, b), dtype) if dtype in INTEGERS and (end := _end(op, dtype)) in (a, b):
-            return b if a == end else a
-        case App("min" | "max" as op, (a, b), dtype) if dtype in FLOATS:
-            unit = Const(UNITS[op], dtype)  # of a fold over nothing
-            return a if b == unit else b if a == unit else term
+        case App("min" | "max" as op, (a, b), dtype) if (unit := unit_of(op, dtype)) in (a, b):
+            return b if a == unit else a
         case App("cast", (inner,), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS and BITS[dtype] <= BITS[inner.dtype]:
             return _narrow(inner, dtype) or term
         case App("cast", (App("cast", (inner,), middle),), dtype) if (
@@ -223,8 +219,3 @@ def _extreme(term: Term, op: str, dtype: str) -> Term | None:
     if isinstance(term, Fold) and term.monoid == op and (inner := _held(term.body, dtype)) is not None:
         return replace(term, body=inner, dtype=dtype)
     return None
-
-
-def _end(op: str, dtype: str) -> Const:
-    """The integer that changes no minimum, or no maximum."""
-    return Const(RANGE[dtype][op == "min"], dtype)

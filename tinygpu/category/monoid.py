@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tinygpu.category.dtype import FLOATS, INTEGERS
+from tinygpu.category.dtype import FLOATS, INTEGERS, RANGE
 from tinygpu.category.node import BOOL, INDEX, TRUE, App, Const, Term, Var
 from tinygpu.category.total import total
 from tinygpu.diagnostic import NOWHERE, Span
@@ -44,8 +44,8 @@ class Monoid(str):
     one, `fold NAME[k] …`.
 
     >>> from tinygpu.category.node import Var
-    >>> as_monoid("sum").combine(Var("a", "f32"), Var("b", "f32")).op, as_monoid("sum").unit("f32"), as_monoid("max").unit("i32")
-    ('add', Const(value=0.0, dtype='f32'), None)
+    >>> as_monoid("sum").combine(Var("a", "f32"), Var("b", "f32")).op, as_monoid("sum").unit("f32"), as_monoid("max").unit("i8")
+    ('add', Const(value=0.0, dtype='f32'), Const(value=-128, dtype='i8'))
     """
 
     called: str
@@ -75,7 +75,7 @@ class Monoid(str):
         return str.__str__(self)
 
     def unit(self, dtype: str) -> Term | None:
-        """The value that changes nothing, or None: an integer maximum has none, so its fold needs an extent of at least 1."""
+        """The value that changes nothing; None of values that it does not combine, and of a maximum of indices, which have no smallest."""
         return Const(self.units[dtype], dtype) if dtype in self.units else None
 
     def combine(self, a: Term, b: Term) -> Term:
@@ -166,13 +166,18 @@ def _numbers(value: int) -> dict[str, int | float | bool]:
     return {dtype: float(value) if dtype in FLOATS else value for dtype in NUMBERS}
 
 
+def _ends(sign: int) -> dict[str, int | float | bool]:
+    """The largest value of every dtype that values have, or the smallest."""
+    return dict.fromkeys(FLOATS, sign * INFINITY) | {dtype: RANGE[dtype][sign > 0] for dtype in INTEGERS}
+
+
 SCALARS: Mapping[str, Monoid] = {
     monoid.called: monoid
     for monoid in (
         Monoid("sum", "add", _numbers(0), atomic=("f32", "f64", "i32", "u32", "i64")),
         Monoid("prod", "mul", _numbers(1)),
-        Monoid("max", "max", dict.fromkeys(FLOATS, -INFINITY), idempotent=True, atomic=("i32", "u32", "i64")),
-        Monoid("min", "min", dict.fromkeys(FLOATS, INFINITY), idempotent=True, atomic=("i32", "u32", "i64")),
+        Monoid("max", "max", _ends(-1), idempotent=True, atomic=("i32", "u32", "i64")),
+        Monoid("min", "min", _ends(1), idempotent=True, atomic=("i32", "u32", "i64")),
         Monoid("any", "or", {BOOL: False}, idempotent=True),
         Monoid("all", "and", {BOOL: True}, idempotent=True),
     )
@@ -226,6 +231,17 @@ def unit_of(op: str, dtype: str) -> Term | None:
     """The unit of the monoid whose values an operation combines; None where there is none."""
     monoid = of_op(op)
     return monoid.unit(dtype) if monoid else None
+
+
+def neutral(monoid: str, dtype: str) -> Term:
+    """The value that changes nothing: every monoid has one of the values that arrays hold.
+
+    >>> neutral("min", "u8"), neutral("max", "f32")
+    (Const(value=255, dtype='u8'), Const(value=-inf, dtype='f32'))
+    """
+    unit = as_monoid(monoid).unit(dtype)
+    assert unit is not None, f"{monoid} of {dtype}"
+    return unit
 
 
 def has_atomic(monoid: str, dtype: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinygpu.category import reals
 from tinygpu.category.dtype import DTYPE
-from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.monoid import Carrier, as_monoid, neutral
 from tinygpu.category.operation import OPERATION, domain
 from tinygpu.category.real import REAL, UNDEFINED, of
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const
@@ -152,13 +152,10 @@ def outside_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
-    """What a fold over nothing gives; an integer minimum or maximum gives the end of its range, which changes nothing either."""
-    law = as_monoid(monoid)
-    found = law.unit("f64" if dtype == REAL else dtype)
-    if isinstance(found, Const):
-        return rounded(np.asarray(found.value)[()], dtype, exact)
-    limits = np.iinfo(held(dtype))
-    return held(dtype).type(limits.max if law.op == "min" else limits.min)
+    """What a fold over nothing gives."""
+    found = neutral(monoid, "f64" if dtype == REAL else dtype)
+    assert isinstance(found, Const), "of one component"
+    return rounded(np.asarray(found.value)[()], dtype, exact)
 
 
 def divided(op: str, a: Value, b: Value) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.decide import holds
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import neutral
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
 from tinygpu.derive.factors import along, output
@@ -104,7 +104,7 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     cells, time = own(over.output), build.ordered(over.output)
     apart = frozenset(a.name for a in way)  # a tail contributes units, so that each turn does the same
     apart |= {a.name for a in build.block} if any(a.sort == "block" for a in way) else frozenset()
-    start = as_monoid(fold.monoid).unit(fold.dtype) or body  # without a unit there is no scan, which is said later
+    start = neutral(fold.monoid, fold.dtype)
     if before:
         names = {a.name for a in way if a.sort != "grid"}
         index = (
@@ -129,8 +129,7 @@ def fact(build: Build, phase: Phase, over: Pull) -> Term | None:
     names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
     axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
     guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
-    unit = as_monoid(phase.known.monoid).unit(phase.known.dtype)
-    return replace(phase.known, axes=axes, guard=TRUE, body=body if unit is None else select(guard, body, unit))
+    return replace(phase.known, axes=axes, guard=TRUE, body=select(guard, body, neutral(phase.known.monoid, phase.known.dtype)))
 
 
 def check_scans(build: Build, launch: Launch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.owner import Arrow, row_major
 from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Const, Fold, Term, Var, outer_folds, substitute, variables, walk
@@ -127,9 +127,7 @@ def cleaned(phase: Phase) -> Phase:
     equation = phase.equation
     fold = equation.value
     assert isinstance(fold, Fold), "atomic updates are of a fold and nothing else"
-    unit = as_monoid(fold.monoid).unit(fold.dtype)
-    assert unit is not None, "an atomic fold starts from a unit"
-    return replace(restricted(phase), equation=replace(equation, value=unit), reduce=())
+    return replace(restricted(phase), equation=replace(equation, value=neutral(fold.monoid, fold.dtype)), reduce=())
 
 
 def halved(build: Build, launch: Launch) -> Launch:

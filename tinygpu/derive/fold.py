@@ -7,17 +7,11 @@ The one idea: with more than one cell a thread, what does not depend on every ce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
-from tinygpu.category.decide import holds
-from tinygpu.category.evaluate import evaluate
-from tinygpu.category.monoid import as_monoid
-from tinygpu.category.region import Region
+from tinygpu.category.monoid import neutral
 from tinygpu.category.term import (
-    TRUE,
     App,
     Axis,
-    Const,
     Fold,
     Read,
     Term,
@@ -25,16 +19,13 @@ from tinygpu.category.term import (
     conjuncts,
     exchange,
     outer_folds,
-    select,
-    variables,
     walk,
 )
-from tinygpu.derive.nest import Build, at, cells, loops, own, point
-from tinygpu.derive.operand import TOTAL, Operands, fill
-from tinygpu.derive.reduce import Meeting, collective
+from tinygpu.derive.nest import Build, cells, loops, own, point
+from tinygpu.derive.operand import TOTAL, Operands
+from tinygpu.derive.reduce import Meeting
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
-from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
 
@@ -79,36 +70,9 @@ def folded(
 
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:
-    """The accumulator before its loop: the unit of the monoid, or the first element where there is no unit."""
-    unit = as_monoid(fold.monoid).unit(fold.dtype)
-    if unit is not None:
-        return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
-    if not as_monoid(fold.monoid).idempotent or outer_folds(fold.body):
-        raise refused("TG532.unit", fold.span, monoid=fold.monoid, dtype=fold.dtype)
-    # Taking the first element twice is harmless: the monoid is idempotent.
-    zeros: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-    asked = (*conjuncts(at(fold.guard, zeros)), *(Const(0) < a.extent for a in fold.axes))
-    for part in asked:
-        check_some(build, part, fold)
-    guard = conjunction(*place.rest, *(p for p in asked if holds(p, Region((), build.where)) is not True))
-    value = at(fold.body, zeros)
-    if collective(fold):  # the lanes of a warp read each other's cells, so all of them have one
-        value, guard = select(guard, value, fill(fold.dtype)), TRUE
-    first = Assign(name, point(place.cells), value, guard=guard, span=fold.span)
-    return cells(build, place.cells, (first,), fold.span)
-
-
-def check_some(build: Build, part: Term, fold: Fold) -> None:
-    """No small sizes that the preconditions allow leave the fold without its first element. Raises TG532."""
-    sizes = sorted({n for term in (part, *build.where) for n in variables(term)})
-    if len(sizes) > 6 or not variables(part) <= build.sizes:
-        return  # the proof will say
-    for values in product(range(3), repeat=len(sizes)):
-        case = dict(zip(sizes, values, strict=True))
-        if all(evaluate(guard, case) for guard in build.where) and not evaluate(part, case):
-            found = ", ".join(f"{n} = {v}" for n, v in case.items())
-            bounds = ", ".join(f"{n} >= 1" for n in sizes if n in variables(part))
-            raise refused("TG532.empty", fold.span, monoid=fold.monoid, dtype=fold.dtype, case=found, bounds=bounds)
+    """The accumulator before its loop: the unit of the monoid."""
+    unit = neutral(fold.monoid, fold.dtype)
+    return cells(build, place.cells, (Assign(name, point(place.cells), unit, span=fold.span),), fold.span)
 
 
 def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]:
@@ -126,10 +90,7 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         operands = Operands(build, inner_cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())
-        bare = (
-            total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
-            and as_monoid(fold.monoid).unit(fold.dtype) is not None
-        )
+        bare = total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
         guard = conjunction(*(() if bare else place.rest), *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
     inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import gcd, prod
 
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conjunction, equal, lift
 from tinygpu.derive.nest import Build, cells, loops, point
 from tinygpu.diagnostic import Span
@@ -188,9 +188,7 @@ class Meeting:
         arrays = {fold: build.fresh(f"{name}_parts") for fold, name in self.names.items()}
         build.locals += [Array(name, fold.dtype, extents, SHARED, span=fold.span) for fold, name in arrays.items()]
         leave = self.cells(lambda fold: Assign(arrays[fold], where, self.own(fold), guard=first, span=fold.span))
-        units = {fold: as_monoid(fold.monoid).unit(fold.dtype) for fold in self.names}
-        # without a unit the monoid is idempotent, and a thread may take its own part twice
-        reset = tuple(Assign(self.names[f], point(spots), unit, span=f.span) for f, unit in units.items() if unit is not None)
+        reset = tuple(Assign(n, point(spots), neutral(f.monoid, f.dtype), span=f.span) for f, n in self.names.items())
         take = self.cells(
             lambda fold: replace(self.shuffled(fold, "", lift(0)), value=Read(arrays[fold], there, fold.dtype), update=fold.monoid)
         )
@@ -200,6 +198,6 @@ class Meeting:
             *before,
             *leave,
             barrier,
-            *(cells(build, spots, reset, self.span) if reset else ()),
+            *cells(build, spots, reset, self.span),
             *loops(tuple(entries.values()), take, self.span),
         )

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.owner import row_major
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, lift, select
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
 from tinygpu.diagnostic import Span
-from tinygpu.model.problems import refused
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Ghost, Step, Sync
 from tinygpu.record import dataclass, field
@@ -69,9 +68,7 @@ def register(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 def scanned(build: Build, scan: Scan, own: Sequence[Axis], place: Place) -> tuple[Step, ...]:
     """The steps of one turn: each cell's element, what comes before the thread, and the thread's own prefixes."""
-    unit = as_monoid(scan.monoid).unit(scan.dtype)
-    if unit is None:
-        raise refused("TG532.unit", scan.span, monoid=scan.monoid, dtype=scan.dtype)
+    unit = neutral(scan.monoid, scan.dtype)
     inner = Place(tuple(own), (*place.rest, *conjuncts(scan.guard)), scan.span, place.ways, place.looped)
     steps, (body,) = folded(build, (scan.body,), inner, ("",))
     element = build.fresh("element")

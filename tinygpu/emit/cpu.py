@@ -52,8 +52,7 @@ def cpu_kernels(program: Program) -> str:
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
         work, call = work_function(program, name, launch, writer)
         functions.append("\n".join(work))
-        if not call.alone:
-            functions.append("\n".join(driver_lines(call, given)))
+        functions.append("\n".join(driver_lines(call, given)))
         calls.append(call)
     functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls)))
     return "\n\n\n".join(functions) + "\n"

@@ -8,7 +8,7 @@ with the unit, and the copies are combined in order, so the result does not depe
 from __future__ import annotations
 
 from tinygpu.category.dtype import HALVES, NUMPY
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.term import Const, Read, text
 from tinygpu.emit.cpu_text import Writer, mangle, number
 from tinygpu.model.op import Tensor
@@ -28,11 +28,6 @@ class Call:
     steps: str
     met: tuple[tuple[Tensor, str], ...] = ()
 
-    @property
-    def alone(self) -> bool:
-        """Whether its items have to run one after the other: a monoid without a unit has no copies to start from."""
-        return any(as_monoid(update).unit(tensor.dtype) is None for tensor, update in self.met)
-
 
 def arguments(globals_: tuple[Tensor, ...], sizes: tuple[str, ...]) -> str:
     """Parameters and arguments of every function: arrays and scalars, then sizes."""
@@ -50,8 +45,8 @@ def driver_lines(call: Call, given: str) -> list[str]:
         f'    """All {call.name}_work, in `parts` equal parts{note}."""',
     ]
     for tensor, update in call.met:
-        unit = as_monoid(update).unit(tensor.dtype)
-        assert isinstance(unit, Const), "such launches run alone"
+        unit = neutral(update, tensor.dtype)
+        assert isinstance(unit, Const), "of one component"
         start = number(unit)
         start = f"f32_to_{tensor.dtype}({start})" if tensor.dtype in HALVES else start
         lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")
@@ -90,9 +85,6 @@ def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...],
             cells = " + ".join(f"{mangle(t.name)}.size" for t, _ in call.met)
             few = f"{few} or ({cells}) * get_num_threads() > {call.steps}"
         lines.append(f"    items = {call.items}")
-        if call.alone:
-            lines.append(f"    {call.name}_work(0, items, {given})")
-            continue
         lines.append(f"    if {few}:")
         lines.append(f"        {call.name}_work(0, items, {given})")
         lines.append("    else:")

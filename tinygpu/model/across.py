@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from tinygpu.category.monoid import as_monoid, has_atomic
+from tinygpu.category.monoid import has_atomic
 from tinygpu.category.term import (
     TRUE,
     App,
@@ -131,8 +131,6 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
         problems.say("TG534.nested", clause.span, phase.equation.span, **words)
     elif not has_atomic(value.monoid, value.dtype):
         problems.say("TG534.hardware", clause.span, phase.equation.span, monoid=value.monoid, dtype=value.dtype, **words)
-    elif as_monoid(value.monoid).unit(value.dtype) is None:
-        problems.say("TG534.unit", clause.span, phase.equation.span, monoid=value.monoid, dtype=value.dtype, **words)
 
 
 def check_reduce(phase: Phase, problems: Problems) -> None:
@@ -172,7 +170,7 @@ def goes_on(phase: Phase, scan: Collection[Fold], later: int, problems: Problems
         message = "TG533.nested"
     elif atomic(phase):
         message = "TG533.rest"
-    elif value == fold and has_atomic(fold.monoid, fold.dtype) and as_monoid(fold.monoid).unit(fold.dtype):
+    elif value == fold and has_atomic(fold.monoid, fold.dtype):
         message = "TG533.atomic"
     else:
         message = "TG533.further"

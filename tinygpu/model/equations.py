@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import BOOL, INDEX, Axis, Read, Term
+from tinygpu.category.term import BOOL, INDEX, Axis, Fold, Read, Term, walk
 from tinygpu.model.dtype import LITERAL, settle
 from tinygpu.model.folds import fold
 from tinygpu.model.op import Equation, Tensor
@@ -103,6 +103,10 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
         return None
     dtype = declared.dtype if declared else term.dtype
     term = settle(term, dtype, equation.value.span, scope.problems)
+    counts = next((t for t in walk(term) if isinstance(t, Fold) and t.dtype == INDEX), None)
+    if counts is not None:
+        scope.problems.say("TG119.fold", counts.span, kind="a fold")
+        return None
     if UNKNOWN in (term.dtype, dtype):
         return None
     if declared and term.dtype != dtype:

@@ -8,9 +8,25 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from tinygpu.category.dtype import contains
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, SHUFFLES
-from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Read, Term, apply, ceildiv, conjunction, negation, select
+from tinygpu.category.term import (
+    BOOL,
+    FLOATS,
+    INDEX,
+    INTEGERS,
+    App,
+    Const,
+    Read,
+    Term,
+    apply,
+    ceildiv,
+    conjunction,
+    folds,
+    negation,
+    select,
+)
 from tinygpu.model.bulk import flat
 from tinygpu.model.call import called, component, may_call
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
@@ -132,8 +148,8 @@ def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
 
 
 def _compare(expr: tree.Binary, scope: Scope) -> Term:
-    op = BINARY[expr.op]
-    left, right, dtype = _pair(expr.left, expr.right, scope)
+    op, spans = BINARY[expr.op], (expr.left.span, expr.right.span)
+    left, right, dtype = meet(*_integers(value(expr.left, scope), value(expr.right, scope)), spans, scope.problems)
     if dtype == UNKNOWN:
         return WRONG
     if isinstance(dtype, Carrier):
@@ -144,6 +160,15 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
         left, right = settle(left, INDEX, expr.left.span, scope.problems), settle(right, INDEX, expr.right.span, scope.problems)
         dtype = INDEX
     return apply(op, left, right) if dtype == INDEX else App(op, (left, right), BOOL)
+
+
+def _integers(left: Term, right: Term) -> tuple[Term, Term]:
+    """An integer and an index as the integers that they are, where neither wraps: every index holds an i32, and an i64 every index."""
+    for data, other in ((left, right), (right, left)):
+        if data.dtype in INTEGERS and other.dtype == INDEX and not folds(other):
+            held = INDEX if contains("i32", data.dtype) else "i64"
+            return tuple(t if t.dtype == held else App("cast", (t,), held) for t in (left, right))  # type: ignore[return-value]
+    return left, right
 
 
 def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:

@@ -41,7 +41,7 @@ from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put
+from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
 from tinygpu.record import dataclass, field
 
 NUMBER = (TRUE, TRUE)
@@ -87,8 +87,10 @@ def same(
         else:
             yield from _split(value, claim, condition, point, labels, symbols)
         return
-    for wanted in outer_folds(claim) if value != claim else ():
-        value, claim = yield from named(value, claim, one_fold(wanted), point, labels, symbols)
+    claim = claim if value == claim else taken_apart(claim)
+    ours = outer_folds(value)
+    for wanted in sorted(outer_folds(claim), key=lambda fold: fold not in ours) if value != claim else ():
+        value, claim = yield from named(value, claim, wanted, point, labels, symbols)
     value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
 
@@ -153,7 +155,7 @@ def named(
     value = put(value, region, combine(as_monoid(wanted.monoid).op, wanted.dtype, symbol, *rest))
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
-    return value, put(claim, wanted, symbol, one_fold)
+    return value, put(claim, wanted, symbol)
 
 
 def numbered(
@@ -204,16 +206,17 @@ def split_on(term: Term) -> Term | None:
 
 
 def find_region(value: Term, wanted: Fold) -> Term | None:
-    """The first subterm that combines, with the wanted monoid, most folds, at least one over the same tensors (or failing that, any)."""
+    """The first subterm that combines, with the wanted monoid, most folds, at least one the wanted one, or over the same tensors (or failing
+    that, any)."""
     law = as_monoid(wanted.monoid)
     names = tensors(wanted.body)
-    found: list[tuple[bool, int, bool, int, Term]] = []
+    found: list[tuple[int, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
-            exact = any(tensors(f.body) == names for f in ours)
+            exact = max((tensors(f.body) == names) + (f == wanted) for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
@@ -223,14 +226,14 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
 def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Which parts of a combination belong to the wanted fold, and which stand beside it in the claim too."""
     names = tensors(wanted.body)
+    only = all(f == wanted or f.monoid != wanted.monoid for f in outer_folds(claim))
     beside = {neat(t, OPENED) for t in outside(claim)}
     ours: list[Term] = []
     rest: list[Term] = []
     for part in parts:
         if isinstance(part, Fold) and part.monoid == wanted.monoid:
-            mine = tensors(part.body) == names or not any(
-                isinstance(f, Fold) and f is not wanted and f.monoid == wanted.monoid for f in outer_folds(claim) if f != wanted
-            )
+            read = tensors(part.body)  # what the claim does not read is a part of nothing, which is asked beside the first fold
+            mine = only or read == names or not read <= tensors(claim)
         else:
             mine = neat(part, OPENED) not in beside and tensors(part) == names and bool(names)
         (ours if mine else rest).append(part)

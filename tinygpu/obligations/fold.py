@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinygpu.category.linear import polynomial, solve
-from tinygpu.category.monoid import as_monoid
+from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
+    INDEX,
     TRUE,
     App,
     Const,
@@ -56,7 +57,24 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
     hidden = inner - {a.name for a in part.axes}  # names of folds inside, which mean nothing here
     for choice in _choices(part, wanted):
         found: dict[str, Term] = {}
-        agreed = 0
+        agreed = _told(choice, found, binders, hidden)
+        bounded = _bounded(part, found)
+        for axis in wanted.axes:
+            term = next((x for x, end in bounded if polynomial(end) == polynomial(axis.extent)), None)
+            if axis.name not in found and term is not None:
+                found[axis.name] = term
+                agreed = _told(choice, found, binders, hidden)
+                bounded = _bounded(part, found)
+        if binders <= set(found) and (best is None or agreed > best[0]):
+            best = agreed, tuple(found[a.name] for a in wanted.axes)
+    return best[1] if best else None
+
+
+def _told(choice: list[tuple[Read, Read]], found: dict[str, Term], binders: set[str], hidden: set[str]) -> int:
+    """What pairs of reads tell of the axes, into `found`; and how many indices agree without telling any."""
+    known = -1
+    while known < len(found):  # an axis may stand beside one that a later read tells
+        known, agreed = len(found), 0
         for ours, theirs in choice:
             for here, there in zip(ours.index, theirs.index, strict=True):
                 there = substitute(there, found)
@@ -68,13 +86,15 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
                         found[unknown[0]] = point
                 elif polynomial(here) == polynomial(there):
                     agreed += 1
-        if binders <= set(found) and (best is None or agreed > best[0]):
-            best = agreed, tuple(found[a.name] for a in wanted.axes)
-    if best is None and not binders:
-        return ()
-    if best is None and len(part.axes) == len(wanted.axes) and (not reads(part) or _alike(part, wanted)):
-        return tuple(Var(a.name) for a in part.axes)
-    return best[1] if best else None
+    return agreed
+
+
+def _bounded(part: Fold, found: dict[str, Term]) -> list[tuple[Term, Term]]:
+    """The numbers of a fold's terms that no axis is told by, and where they end: `c*32 + t < n` in its guard, and its axes."""
+    ends = [c.args for c in conjuncts(part.guard) if isinstance(c, App) and c.op == "lt" and c.args[0].dtype == INDEX]
+    ends += [(Var(a.name), a.extent) for a in part.axes]
+    told = frozenset[str]().union(*map(variables, found.values()))
+    return [(x, end) for x, end in ends if variables(x) & {a.name for a in part.axes} - told]
 
 
 def _alike(part: Fold, wanted: Fold) -> bool:
@@ -110,7 +130,7 @@ def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
     """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
     ours = reads(part.body) + reads(part.guard)
     theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
-    for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=0)):
+    for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=1)):
         pairs = []
         for position, their in enumerate(theirs):
             same = [o for o in ours if o.tensor == their.tensor and len(o.index) == len(their.index)]
@@ -170,7 +190,7 @@ def _decided_alike(wanted: Fold, matched: list[Matched]) -> tuple[Fold, list[Mat
         bind = {a.name: term for a, term in zip(wanted.axes, m.arrow, strict=True)}
         theirs = {substitute(c, bind) for c in conjuncts(wanted.guard) if reads(c)}
         alike = alike and theirs == {c for c in conjuncts(m.fold.guard) if reads(c)}
-    if alike or as_monoid(wanted.monoid).unit(wanted.dtype) is None:
+    if alike:
         return wanted, matched
     return _chosen(wanted), _joined([replace(m, fold=_chosen(m.fold)) for m in matched])
 
@@ -194,12 +214,11 @@ def _joined(matched: list[Matched]) -> list[Matched]:
 
 def _chosen(fold: Fold) -> Fold:
     """`⊕[g and c] v` as `⊕[g] (v if c else unit)`, where data decides `c`."""
-    unit = as_monoid(fold.monoid).unit(fold.dtype)
     data = [c for c in conjuncts(fold.guard) if reads(c)]
-    if unit is None or not data:
+    if not data:
         return fold
     rest = conjunction(*(c for c in conjuncts(fold.guard) if not reads(c)))
-    return replace(fold, guard=rest, body=select(conjunction(*data), fold.body, unit))
+    return replace(fold, guard=rest, body=select(conjunction(*data), fold.body, neutral(fold.monoid, fold.dtype)))
 
 
 def _lands(m: Matched, wanted: Fold) -> Term:
@@ -221,13 +240,9 @@ def _body(m: Matched, wanted: Fold, point: Region, labels: tuple[Label, ...], sa
     ours, theirs = settle(m.fold.body, there.extents, given), settle(image[1], there.extents, given)
     yield from same(ours, theirs, there)
     if lands != TRUE:
-        unit = as_monoid(wanted.monoid).unit(wanted.dtype)
         sentence = f"outside of {text(wanted)} the program contributes the unit of {wanted.monoid}"
         title, elsewhere = "a point outside the fold contributes to it", inner.under(negation(lands))
-        if unit is None:
-            yield Obligation("fold", "TG504", title, sentence, elsewhere.facts, FALSE, labels)
-            return
-        for claim in same(m.fold.body, unit, elsewhere):
+        for claim in same(m.fold.body, neutral(wanted.monoid, wanted.dtype), elsewhere):
             if isinstance(claim, Obligation) and claim.kind == "body":
                 claim = replace(claim, kind="fold", code="TG504", title=title, sentence=sentence)
             yield claim

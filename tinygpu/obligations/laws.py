@@ -43,7 +43,7 @@ from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, Value, evaluated_in, preconditions
-from tinygpu.program.step import Array, Assign, Program
+from tinygpu.program.step import Array, Program
 from tinygpu.program.traverse import terms as stated
 
 KIND, CODE = "monoid", "TG520"
@@ -76,7 +76,7 @@ def title(monoid: str, law: str) -> str:
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for carrier in sorted(folded_with(program)):
-        yield from of(carrier, endless(program, carrier))
+        yield from of(carrier)
         yield from _elements(program, trace, carrier)
         yield from _some_element(program, carrier)
 
@@ -148,19 +148,12 @@ def _some_element(program: Program, d: Carrier) -> Iterator[Obligation]:
             yield Obligation("fold", "TG532", title, sentence, point.facts, goal, (Label(fold.span, "folded here"),), help)
 
 
-def endless(program: Program, d: Carrier) -> frozenset[float]:
-    """The infinities that are written in what is folded with a monoid."""
-    values = [t.body for e in program.op.equations for t in walk(e.value) if isinstance(t, Fold) and t.monoid == d]
-    values += [s.value for s in program.steps if isinstance(s, Assign) and s.update == d]
-    return frozenset(t.value for v in values for t in walk(cancel(v)) if infinite(t) and isinstance(t, Const))
-
-
-def of(d: Carrier, ends: Iterable[float] = ()) -> Iterator[Obligation]:
-    """The claims of one monoid. `ends` are the infinities that elements may be.
+def of(d: Carrier) -> Iterator[Obligation]:
+    """The claims of one monoid, of finite elements; infinite ones are asked of where they are lifted.
 
     One that does not commute is folded in order, by one thread or by several; that the order is kept is a claim of `fold`.
     """
-    yield from _lift(d, frozenset(ends))
+    yield _claim(d, "lift", (), _allowed(d, d.lift, {}), {})
     yield _claim(d, "unit", (), _allowed(d, d.identity, {}), {})
     has = {"idempotent": d.idempotent, "commutative": d.commutative}
     for law in ("unit", "idempotent", "invariant", "associative", "commutative"):
@@ -173,14 +166,6 @@ def _law(d: Carrier, law: str) -> Iterator[Obligation]:
     for env in _choices(d, OPERANDS[law]):
         goals = (_allowed(d, left, env) if right is None else _same(left, right, env) for left, right in sides(d, law))
         yield _claim(d, law, _given(d, OPERANDS[law], env), conjunction(*goals), env)
-
-
-def _lift(d: Carrier, ends: frozenset[float]) -> Iterator[Obligation]:
-    """What finite elements are lifted to; and infinite ones, where such are written."""
-    choices = [(None, *sorted(ends)) if dtype in FLOATS else (None,) for _, dtype in d.parameters]
-    for choice in product(*choices):
-        env: Env = {n: Const(end, t) for (n, t), end in zip(d.parameters, choice, strict=True) if end is not None}
-        yield _claim(d, "lift", (), _allowed(d, d.lift, env), env)
 
 
 def _choices(d: Carrier, names: tuple[str, ...]) -> Iterator[Env]:

@@ -105,6 +105,15 @@ def one_fold(fold: Fold) -> Fold:
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Fold) else fold
 
 
+@memoised
+def taken_apart(term: Term) -> Term:
+    """The term with what is combined in a fold for each fold that is inside no other: `⊕[d] (⊕[e] a  ⊕  b)` is `⊕[d, e] a  ⊕  ⊕[d] b`."""
+    if isinstance(term, Fold):
+        parts = parts_of(term.monoid, term)
+        return combine(as_monoid(term.monoid).op, term.dtype, *parts) if parts else term
+    return rebuild(term, taken_apart)
+
+
 def once(fold: Fold) -> Term:
     """`max[d < 32] v` as `v`, where `d` does not stand in `v`."""
     there = all(isinstance(a.extent, Const) and a.extent.value >= 1 for a in fold.axes)

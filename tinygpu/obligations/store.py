@@ -98,9 +98,8 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
             yield Obligation("initialised", "TG201", title, sentence, point.facts, FALSE, where, help)
     for value in trace.of(Value):
         span = value.span
-        for read, point in guarded_reads(
-            value.term, value.point, (FRESH, UNSOLVED)
-        ):  # what has no closed form may hide a cell that nobody wrote
+        hidden = (FRESH, UNSOLVED)  # what has no closed form may hide a cell that nobody wrote
+        for read, point in guarded_reads(value.term, value.point, hidden):
             if read.tensor.startswith(LARGE):
                 reason = f"it has more than {FOLLOWED:,} different parts; say with `holds` what a cell holds"
                 yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))

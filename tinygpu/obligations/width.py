@@ -129,11 +129,12 @@ def subterms(term: Term) -> Iterator[Term]:
 
 
 def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
-    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces,
-    the sizes."""
+    """The terms over the sizes that must be at most 2³¹ − 1: bounds of all subterms, elements of all tensors and workspaces, the sizes."""
     out: dict[Term, None] = dict.fromkeys(Var(s) for s in program.op.sizes)
-    out.update(dict.fromkeys(prod(t.shape, start=Const(1)) for t in program.op.tensors))
-    out.update(dict.fromkeys(prod(w.extents, start=Const(1)) for w in program.workspaces))
+    for shape in (*(t.shape for t in program.op.tensors), *(w.extents for w in program.workspaces)):
+        out[prod(shape, start=Const(1))] = None
+        for extent in shape[1:]:  # an address in n + k - 1 columns is computed with n + k
+            out.update(dict.fromkeys(part for part in subterms(extent) if part != extent and not _below(part, extent)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for computed in evaluated(trace):
         for part in subterms(computed.term):

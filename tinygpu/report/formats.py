@@ -20,6 +20,7 @@ GITHUB_LEVEL = {"error": "error", "refuted": "error", "unknown": "warning", "war
 def concise(diagnostic: Diagnostic) -> str:
     """One line: `specs/a.tgpu:7:3: TG203 [refuted] title`.
 
+    >>> from tinygpu.diagnostic import Span
     >>> concise(Diagnostic("TG203", "written twice", (Label(Span("a.tgpu", 0, 1, 7, 3, 7, 4)),), "refuted"))
     'a.tgpu:7:3: TG203 [refuted] written twice'
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.monoid import Carrier, as_monoid, neutral
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, negation, reads, substitute
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Step
@@ -83,7 +83,7 @@ class Pieces:
         parts = {s.target: self.fresh(f"{s.target}_parts") for s in folds}
         rest = {s.target: self.fresh(f"{s.target}_rest") for s in folds}
         each = {s.target: self.fresh(f"{s.target}_column") for s in folds}
-        units = [as_monoid(s.update).unit(s.value.dtype) or Const(0) for s in folds]
+        units = [neutral(s.update, s.value.dtype) for s in folds if s.update]
         body: list[Step] = [For(piece, tuple(Assign(parts[s.target], (at,), u) for s, u in zip(folds, units, strict=True)))]
         end = None if loops else _end(axis, folds)
         if end is None:

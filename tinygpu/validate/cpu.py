@@ -80,8 +80,7 @@ def validate(module: Module, name: str, program: Program) -> None:
                 launch = launches.pop(0)
                 known = {**PRELUDE, **names, f"LANES_{vectors_of(program)}": Value(LANES, "ix")}
                 here = CpuMeaning(meaning.arrays, block=launch.block, names=known)
-                if driver is not None:
-                    shared_out(driver, given, launch, here, width)
+                shared_out(driver, given, launch, here, width)
                 one_launch(program, launch, here, width, work, items)
             case _:
                 raise unread(node, "is a statement that no entry has")

@@ -37,21 +37,19 @@ def function(module: Module, name: str, node: ast.AST | None) -> ast.FunctionDef
     return found
 
 
-def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> tuple[ast.FunctionDef, ast.FunctionDef | None]:
+def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> tuple[ast.FunctionDef, ast.FunctionDef]:
     """The work function behind `if few: work(0, items, …) else: parallel(items, …)`: whichever way is taken, all items are done once."""
     match node:
         case ast.If(test, [ast.Expr(ast.Call(ast.Name(name)) as alone)], [ast.Expr(parallel)]) if _pure(test, sizes):
-            calls_ = [alone, parallel]
-        case ast.Expr(ast.Call(ast.Name(name)) as alone):
-            calls_ = [alone]
+            pass
         case _:
             raise unread(node, "a statement that no entry has")
     one, rest = name.removesuffix("_work"), ", ".join(given)
     wanted = (f"{one}_work(0, items, {rest})", f"{one}_parallel(items, min(items, get_num_threads()), {rest})")
-    for call, text in zip(calls_, wanted, strict=False):
+    for call, text in zip((alone, parallel), wanted, strict=True):
         if ast.unparse(call) != text:
             raise unread(call, "no call for all items")
-    return function(module, name, node), function(module, f"{one}_parallel", node) if len(calls_) > 1 else None
+    return function(module, name, node), function(module, f"{one}_parallel", node)
 
 
 def _pure(test: ast.expr, sizes: set[str]) -> bool:
