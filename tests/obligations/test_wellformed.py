@@ -124,7 +124,7 @@ def test_arrays_live_in_their_launch_and_have_one_name() -> None:
     (launch,) = ring.launches
     use = Launch((), (), (store(S, (LANE,)),))
     assert "s is not known here" in reasons(replace(ring, launches=(launch, use)))
-    assert not reasons(replace(ring, launches=(launch, launch)))
+    assert "the shared array s is declared twice" in reasons(replace(ring, launches=(launch, launch)))
     assert "a step stands beside launches" in reasons(replace(ring, workspaces=(Array("w", "f32", (), space.LOCAL),)))
     assert "the shared array s is declared twice" in reasons(replace(ring, workspaces=(Array("s", "f32", (), space.WORKSPACE),)))
 
