@@ -6,6 +6,7 @@ axes are made of. The one idea: axes that stand only together, in one rotation o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import gcd
 from operator import mul
@@ -156,6 +157,20 @@ def merged(equations: Equations) -> Equations:
                     rest = [x for x in equations if x[0] not in (left, right)]
                     return merged([*rest, (digit, q * m + r)])
     return equations
+
+
+def paired(left: Sequence[Term], right: Sequence[Term]) -> Equations:
+    """The equations of two tuples, place by place; digits of one number on either side are that number. Divisors are at least 1 (TG404).
+
+    >>> from tinygpu.category.term import text
+    >>> a, b = Var("a"), Var("b")
+    >>> [(text(x), text(y)) for x, y in paired((a // 6, a // 3 % 2, a % 3), (b // 6, b // 3 % 2, b % 3))]
+    [('a', 'b')]
+    """
+    places = [Var(f"place {n}") for n, _ in enumerate(left)]
+    one, two = (merged([*zip(terms, places, strict=True)]) for terms in (left, right))
+    alike = [place for _, place in one] == [place for _, place in two]
+    return [(a, b) for (a, _), (b, _) in zip(one, two, strict=True)] if alike else [*zip(left, right, strict=True)]
 
 
 def _same(a: Term, b: Term) -> bool:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region, points
+from tinygpu.category.regroup import paired
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
     BOOL,
@@ -248,7 +249,7 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     there = Region(axes, tuple(substitute(g, names) for g in second.point.guard))
     turns = [equal(Var(n), v) for n, v in first.place.turns] + [equal(Var(n + LATER), v) for n, v in second.place.turns]
     apart = [negation(c) for c in way.block]
-    meeting = [equal(i, substitute(j, names)) for i, j in zip(first.index, second.index, strict=True)]
+    meeting = [equal(i, j) for i, j in paired(first.index, [substitute(j, names) for j in second.index])]
     hypotheses = dict.fromkeys((*first.point.facts, *there.facts, *turns, *way.facts, *apart, *meeting))
     goal = conjunction(*(equal(Var(a.name), Var(a.name + LATER)) for a in launch.block))
     if way.warp:  # where a warp barrier was met, lanes of one warp are in order, and those of two are not
