@@ -18,6 +18,7 @@ from tinygpu.category.term import INDEX, App, Read, Term, apply, walk
 def difference(a: Term, b: Term) -> int | None:
     """`a - b` where that is a number for all sizes, else None.
 
+    >>> from tinygpu.category.term import Var
     >>> difference(Var("n") + 2, Var("n")), difference(Var("n"), Var("m"))
     (2, None)
     """
@@ -32,7 +33,7 @@ def same(a: Term, b: Term) -> bool:
 def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple[Term, ...]:
     """The guards with those that they need; none that is known, or that numbers decide.
 
-    >>> from tinygpu.category.term import equal, text
+    >>> from tinygpu.category.term import Var, equal, text
     >>> n, m = Var("n"), Var("m")
     >>> [text(g) for g in with_divisors([equal(n % m, 0), n // m >= 2]) + with_divisors([m >= 4, n % m < 2, n % 8 < 1])]
     ['m >= 1', 'n % m == 0', 'n // m >= 2', 'm >= 4', 'n % m < 2', 'n % 8 < 1']
