@@ -67,6 +67,16 @@ class Diagnostic:
     def span(self) -> Span:
         return self.labels[0].span if self.labels else NOWHERE
 
+    @property
+    def headline(self) -> str:
+        """The code and the title; of a title with a long term in it both ends.
+
+        >>> Diagnostic("TG101", "unknown name q").headline, len(Diagnostic("TG510", "x" * 5000).headline)
+        ('TG101 unknown name q', 299)
+        """
+        title = self.title if len(self.title) <= 300 else f"{self.title[:200]} … {self.title[-90:]}"
+        return f"{self.code} {title}"
+
 
 class TinygpuError(Exception):
     """Bad input, carried to the edge of the program as diagnostics; `rest` is what could be made of what is right beside it, if anything;

@@ -147,7 +147,7 @@ def line(judged: Judged, width: int) -> str:
     if judged.facts is not None:
         said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {judged.seconds:.2f} s)"
     elif judged.diagnostics:
-        said += f"  {judged.diagnostics[0].code} {judged.diagnostics[0].title}"
+        said += f"  {judged.diagnostics[0].headline}"
     return said
 
 

@@ -55,9 +55,8 @@ def location(span: Span) -> str:
 
 
 def _headline(diagnostic: Diagnostic, paint: Paint) -> str:
-    plain = f"{diagnostic.code} {diagnostic.title}"
-    gap = " " * max(2, VERDICT_COLUMN - width(plain))
-    return paint("title", plain) + gap + paint("verdict", f"[{diagnostic.verdict}]")
+    gap = " " * max(2, VERDICT_COLUMN - width(diagnostic.headline))
+    return paint("title", diagnostic.headline) + gap + paint("verdict", f"[{diagnostic.verdict}]")
 
 
 def _places(diagnostic: Diagnostic, sources: Mapping[str, str], paint: Paint) -> list[str]:
