@@ -160,16 +160,19 @@ def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
-    """Least values that a fact `c·m − d ≥ 0` with `d > 0` tells: of one atom exactly, of the factors of a product 1, where none is negative,
+    """Least values that a fact `c·m − d ≥ 0` tells: of one atom exactly, where `d > 0` of the factors of a product 1, if none is negative,
     and of what is divided.
 
     What variables take away from `c·m` is not negative, and `c·m` is as large without it.
     """
     p = {m: c for m, c in p.items() if c > 0 or not m or not all(isinstance(atom, Var) for atom in m)}
     monomials = [m for m in p if m]
-    if len(monomials) != 1 or p[monomials[0]] < 0 or p.get((), 0) >= 0:
+    if len(monomials) != 1 or p[monomials[0]] < 0 or p.get((), 0) > 0:
         return
     (monomial,) = monomials
+    if not p.get((), 0):  # a quotient may be negative, a variable never is
+        yield from ((atom, 0) for atom in monomial if len(monomial) == 1)
+        return
     for atom in monomial if len(monomial) == 1 or all(map(natural, monomial)) else ():
         value = -(p[()] // p[monomial]) if len(monomial) == 1 else 1
         yield atom, value

@@ -33,6 +33,8 @@ def polynomial(term: Term) -> Polynomial:
             return constant(value)
         case App("add" | "sub" | "mul" | "neg" as op, args, "index"):
             return _combined(op, *map(polynomial, args))
+        case App("floordiv" | "ceildiv" | "mod" as op, args, "index"):
+            return {(App(op, tuple(term_of(polynomial(a)) for a in args)),): 1}
     return {(term,): 1}
 
 

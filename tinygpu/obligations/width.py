@@ -135,6 +135,9 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         out[prod(shape, start=Const(1))] = None
         for extent in shape[1:]:  # an address in n + k - 1 columns is computed with n + k
             out.update(dict.fromkeys(part for part in subterms(extent) if part != extent and not _below(part, extent)))
+    for extent in (axis.extent for launch in program.launches for axis in launch.grid):  # what is divided there is computed too
+        whole = [part.args[0] for part in walk(extent) if isinstance(part, App) and part.op in ("floordiv", "ceildiv")]
+        out.update(dict.fromkeys(inner for part in whole for inner in subterms(part)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for computed in evaluated(trace):
         for part in subterms(computed.term):
