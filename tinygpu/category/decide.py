@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import at_corner, least_positive, range_of
 from tinygpu.category.known import Known
-from tinygpu.category.linear import ONE, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
+from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
 
 if TYPE_CHECKING:
@@ -116,11 +116,17 @@ def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
 
 def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
     """Whether `p ≥ 0` is seen to hold at every point: at a corner, or by bounds of what moves make of it."""
-    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves))
+    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves, {}))
 
 
-def _bounded(p: Polynomial, known: Known, moves: int) -> bool:
-    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1) for q in _sufficient(p, known)))
+def _bounded(p: Polynomial, known: Known, moves: int, tried: dict[frozenset[tuple[Monomial, int]], int]) -> bool:
+    """By bounds, or by one move and fewer ones after it. The same polynomial comes of the same moves in another order: what was `tried` with
+    as many is not tried again."""
+    form = frozenset(p.items())
+    if tried.get(form, -1) >= moves:
+        return False
+    tried[form] = moves
+    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1, tried) for q in _sufficient(p, known)))
 
 
 def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
