@@ -64,9 +64,7 @@ class Assign(
     atomic: bool = False
 
 
-class For(
-    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
-):
+class For(Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values:value})")):  # fmt: skip
     """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
 
     name: str
