@@ -110,10 +110,11 @@ def names_of(machine: Machine) -> tuple[str, ...]:
 def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:
     """Check one machine, timed, in at most so many seconds."""
     from tinygpu import pipeline
+    from tinygpu.proof.kernel import BUDGET
 
     start = time.perf_counter()
     try:
-        verdict = pipeline.check(machine, pipeline.BUDGET if budget is None else budget, limit)
+        verdict = pipeline.check(machine, BUDGET if budget is None else budget, limit)
     except TinygpuError as error:
         word = "unknown" if all(d.verdict == "unknown" for d in error.diagnostics) else "error"
         return Judged(path, machine, word, error.diagnostics, time.perf_counter() - start)
