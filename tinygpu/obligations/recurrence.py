@@ -169,9 +169,10 @@ def _close_last(axis: Axis, previous: Read, condition: Term, value: Term, old: T
     """A cell that is written again and again, or a slot of a ring, `(x + c) % n == f`: what it holds is of the last iteration that fell on it,
     `y = w−1 − (w−1 + c − f) % n` of those before w; a guard `x < b` ends the writing, a guard `x ≥ b` begins it."""
     x, parts = axis.name, conjuncts(condition)
-    slot, e, f, n = next((found for part in parts if (found := _slot(part, x))), (TRUE, Const(0), Const(0), 1))
-    found = [ends(part, x) for part in parts if part != slot and x in variables(part)]
-    if slot == TRUE and (None in found or not found):
+    slots = [slot for part in parts if (slot := _slot(part, x)) is not None]
+    part, e, f, n = slots[0] if slots else (TRUE, Const(0), Const(0), 1)
+    found = [ends(other, x) for other in parts if other != part and x in variables(other)]
+    if not slots and (None in found or not found):
         return None
     stops = [] if None in found else [end for several in found for end in several or ()]
     # an iteration that other guards kept from writing leaves what an earlier one wrote, which is not followed
@@ -185,7 +186,7 @@ def _close_last(axis: Axis, previous: Read, condition: Term, value: Term, old: T
             if at_corner(later, Known.of({x: axis.extent})):
                 return before(now, further)
             return before(end, further) if number(later) else select(now <= end, before(now, further), before(end, further))
-        last = now - 1 - (substitute(e, {x: now - 1}) - f) % n if slot != TRUE else now - 1
+        last = now - 1 - (substitute(e, {x: now - 1}) - f) % n if slots else now - 1
         there = conjunction(last >= 0, substitute(condition, {x: last}))
         otherwise = old if rest == old else select(last < 0, old, substitute(rest, {x: now}))
         return select(there, substitute(value, {x: last}), otherwise)
