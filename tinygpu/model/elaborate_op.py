@@ -62,7 +62,7 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
         tuple(t for t in every if t.role in roles) for roles in (("input",), ("output",), ("intermediate", VIEW))
     )
     written = [t for e in op.equations if _extents(e) for t in intermediates if t.name in (one.name for one in e.targets)]
-    if len(problems) == before:  # a mistyped name leaves its tensor unread: one message is enough
+    if len(problems) == before and UNKNOWN not in scope.used:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
     guards = tuple(
