@@ -205,7 +205,7 @@ def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:
     from tinygpu.emit.module import kernel_texts
     from tinygpu.proof.certificate import certify
 
-    return certify(proof, said(spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
+    return certify(proof, said(spec.spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
 
 
 def module(title: str, machines: Sequence[Built]) -> str:

@@ -157,7 +157,7 @@ def print_json(parts: Mapping[str, object], diagnostics: Iterable[Diagnostic] | 
 def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     """The texts of the files that diagnostics point into, those that can still be read."""
     out: dict[str, str] = {}
-    for name in {label.span.file for d in diagnostics for label in d.labels}:
+    for name in {label.span.file for d in diagnostics for label in d.places}:
         if name != "-" and os.path.isfile(name):
             with suppress(TinygpuError):
                 out[name] = read_text(name)

@@ -85,8 +85,14 @@ def ready(judged: list[Judged]) -> list[Built]:
 
 
 def module_name(path: str) -> str:
-    """The file of a spec's module: `matmul.py`. Raises TG905 for a name that Python cannot import."""
+    """The file of a spec's module: `matmul.py`, and `_2d.py` of a spec that begins with a digit. Raises TG905 for a name that Python cannot
+    import.
+
+    >>> module_name("specs/matmul.tgpu"), module_name("100_relu.tgpu")
+    ('matmul.py', '_100_relu.py')
+    """
     stem = "kernels" if path == "-" else Path(path).stem
+    stem = f"_{stem}" if stem[:1].isdigit() else stem
     if not stem.isidentifier() or keyword.iskeyword(stem):
         title = f"{path} cannot be a module: {stem!r} is no name in Python"
         raise TinygpuError.of("TG905", title, help="rename the file, or print the module with -o -")
