@@ -29,20 +29,25 @@ def polynomial(term: Term) -> Polynomial:
     >>> polynomial((by * 8 + ty) * 8) == polynomial(by * 64 + ty * 8) == {(by,): 64, (ty,): 8}
     True
     """
+    added: list[tuple[Term, int]] = []
+    while isinstance(term, App) and term.op in ("add", "sub") and term.dtype == INDEX:  # a sum is as long as it likes
+        added.append((term.args[1], 1 if term.op == "add" else -1))
+        term = term.args[0]
+    return reduce(lambda p, part: plus(p, polynomial(part[0]), part[1]), reversed(added), _atomic(term))
+
+
+def _atomic(term: Term) -> Polynomial:
+    """The polynomial of what is no sum. What is divided, and by what, is in normal form too."""
     match term:
         case Const(int(value)):
             return constant(value)
-        case App("add" | "sub" | "mul" | "neg" as op, args, "index"):
-            return _combined(op, *map(polynomial, args))
+        case App("neg", (a,), "index"):
+            return scaled(polynomial(a), -1)
+        case App("mul", (a, b), "index"):
+            return times(polynomial(a), polynomial(b))
         case App("floordiv" | "ceildiv" | "mod" as op, args, "index"):
             return {(App(op, tuple(term_of(polynomial(a)) for a in args)),): 1}
     return {(term,): 1}
-
-
-def _combined(op: str, p: Polynomial, q: Polynomial | None = None) -> Polynomial:
-    if q is None:
-        return scaled(p, -1)
-    return times(p, q) if op == "mul" else plus(p, q, 1 if op == "add" else -1)
 
 
 def constant(value: int) -> Polynomial:

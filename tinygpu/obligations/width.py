@@ -51,11 +51,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         yield from divisions(term, point, labels)
     for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
         if len(shape) > 1:
-            axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(shape))
-            offset = address(shape, tuple(Var(a.name) for a in axes))
-            point = Region(axes, tuple(Var(size) >= 0 for size in program.op.sizes))  # of every shape, whatever was promised
+            sides = tuple(e if simple(e) else Var(f"{name}.{a}.extent") for a, e in enumerate(shape))  # it is so of all extents
+            axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(sides))
+            offset = address(sides, tuple(Var(a.name) for a in axes))
+            named = (e.name for e in sides if isinstance(e, Var) and e.name not in program.op.sizes)
+            point = Region(axes, tuple(Var(size) >= 0 for size in (*program.op.sizes, *named)))  # whatever was promised
             sentence = f"an address in {name} is less than its number of elements"
-            goal = conjunction(offset >= 0, offset < prod(shape, start=Const(1)))
+            goal = conjunction(offset >= 0, offset < prod(sides, start=Const(1)))
             yield Obligation("width", "TG403", f"an address in {name} may not fit", sentence, point.facts, goal)
 
 
@@ -119,6 +121,15 @@ def evaluated(trace: Trace) -> Iterator[Computed]:
             if not any(point.within(k) for k in kept):
                 kept.append(point)
                 yield one
+
+
+def simple(extent: Term) -> bool:
+    """Whether an extent is linear in the sizes.
+
+    >>> simple(Var("n") * 2 + 1), simple(Var("n") * Var("m")), simple(Var("n") // 2)
+    (True, False, False)
+    """
+    return all(len(monomial) <= 1 and all(isinstance(atom, Var) for atom in monomial) for monomial in polynomial(extent))
 
 
 def subterms(term: Term) -> Iterator[Term]:
