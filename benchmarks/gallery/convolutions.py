@@ -96,7 +96,9 @@ def convolution(rank: int, transposed: bool) -> Callable[[Any, Mapping[str, Any]
 
 
 def depthwise(t: Any, i: Mapping[str, Any]) -> Any:
-    numbers = {name: (i[letter + "H"], i[letter + "W"]) for name, letter in {"stride": "S", "padding": "P", "dilation": "D"}.items()}
+    numbers = {
+        name: (i[letter + "H"], i[letter + "W"]) for name, letter in {"stride": "S", "padding": "P", "dilation": "D"}.items()
+    }
     return t.nn.functional.conv2d(i["x"], i["w"][:, None], groups=i["x"].shape[1], **numbers)
 
 

@@ -58,7 +58,7 @@ def made(row: Row) -> Made:
     verdict = pipeline.check(machine)
     seconds = time.perf_counter() - start
     if not isinstance(verdict, pipeline.Proof):
-        said = "; ".join(d.title for d in verdict.diagnostics[:2])
+        said = "; ".join(d.title for d in (verdict.diagnostics[:2] if isinstance(verdict, pipeline.Unknown) else (verdict.diagnostic,)))
         return Made(type(verdict).__name__.lower(), seconds, problem=said)
     start = time.perf_counter()
     try:
@@ -77,7 +77,11 @@ def made_at(number: int) -> Made:
     except Exception as error:  # noqa: BLE001  # whatever goes wrong with one is said in its row
         found = Made("error", 0.0, problem=f"{type(error).__name__}: {error}")
     row = ROWS[number]
-    print(f"{row.name}: {found.verdict}, {found.check_seconds:.2f} s, built in {found.build_seconds:.2f} s {found.problem}", file=sys.stderr, flush=True)
+    print(
+        f"{row.name}: {found.verdict}, {found.check_seconds:.2f} s, built in {found.build_seconds:.2f} s {found.problem}",
+        file=sys.stderr,
+        flush=True,
+    )
     return found
 
 

@@ -98,10 +98,30 @@ PRODUCTS = (
     product("tall, skinny", "matmul", "tile", cube(4099, 37, 1031), _matmul),
     product("3d tensor, matrix", "tensor_3d", "tile_3d", {"S": 7, **cube(131, 257, 263)}, _matmul, "products_batched"),
     product("4d tensor, matrix", "tensor_4d", "tile_4d", {"R": 3, "S": 5, **cube(67, 257, 263)}, _matmul, "products_batched"),
-    product("diagonal, matrix", "diagonal", "rows", {"M": 2053, "N": 2051}, lambda t, i: i["d"][:, None] * i["B"], "products_special"),
+    product(
+        "diagonal, matrix", "diagonal", "rows", {"M": 2053, "N": 2051}, lambda t, i: i["d"][:, None] * i["B"], "products_special"
+    ),
     product("symmetric matrices", "matmul", "tile", cube(701, 701, 701), _matmul, A=symmetric, B=symmetric),
-    product("upper triangles", "upper", "triangle", {"N": 701}, lambda t, i: t.triu(i["A"] @ i["B"]), "products_special", A=upper, B=upper),
-    product("lower triangles", "lower", "triangle", {"N": 701}, lambda t, i: t.tril(i["A"] @ i["B"]), "products_special", A=lower, B=lower),
+    product(
+        "upper triangles",
+        "upper",
+        "triangle",
+        {"N": 701},
+        lambda t, i: t.triu(i["A"] @ i["B"]),
+        "products_special",
+        A=upper,
+        B=upper,
+    ),
+    product(
+        "lower triangles",
+        "lower",
+        "triangle",
+        {"N": 701},
+        lambda t, i: t.tril(i["A"] @ i["B"]),
+        "products_special",
+        A=lower,
+        B=lower,
+    ),
     product("A turned", "matmul_tn", "tile_tn", cube(613, 811, 707), lambda t, i: i["A"].T @ i["B"]),
     product("B turned", "matmul_nt", "tile_nt", cube(613, 811, 707), lambda t, i: i["A"] @ i["B"].T),
     product("A and B turned", "matmul_tt", "tile_tt", cube(613, 811, 707), lambda t, i: i["A"].T @ i["B"].T),
@@ -199,7 +219,15 @@ PAIR = {"R": 2047, "N": 1029}
 
 
 def loss(name: str, op: str, machine: str, torch: Torch, **draw: Draw | float) -> Row:
-    return Row(name, "losses_rows" if machine != "two_launches" else "losses", op, machine, {"n": LINE} if machine == "two_launches" else PAIR, torch, draw)
+    return Row(
+        name,
+        "losses_rows" if machine != "two_launches" else "losses",
+        op,
+        machine,
+        {"n": LINE} if machine == "two_launches" else PAIR,
+        torch,
+        draw,
+    )
 
 
 LOSSES = (
@@ -217,6 +245,8 @@ def _attention(t: Any, i: Given) -> Any:
     return t.nn.functional.scaled_dot_product_attention(*(i[name][None] for name in "QKV"))[0]
 
 
-ATTENTION = (Row("attention", "attention", "attention", "three_launches", {"B": 9, "M": 255, "N": 257, "D": 63, "E": 65}, _attention),)
+ATTENTION = (
+    Row("attention", "attention", "attention", "three_launches", {"B": 9, "M": 255, "N": 257, "D": 63, "E": 65}, _attention),
+)
 CONVOLUTIONS = tuple(Row(*parts) for parts in convolutions.rows())
 ROWS = (*PRODUCTS, *ACTIVATIONS, *NORMS, *POOLING, *REDUCTIONS, *CONVOLUTIONS, *SCANS, *LOSSES, *ATTENTION)

@@ -111,7 +111,10 @@ class Known:
                 return None if name in self.extents else 0
             case App("mod", (_, b)):
                 return 0 if self.positive(plus(polynomial(b), ONE, -1)) else None
-            case App("floordiv" | "ceildiv" | "min" | "max" | "xor", (a, b)):
+            case App("max", args):
+                forms = tuple(map(polynomial, args))
+                return next((n for n in (1, 0) if any(self.positive(plus(p, constant(n), -1)) for p in forms)), None)
+            case App("floordiv" | "ceildiv" | "min" | "xor", (a, b)):
                 return 0 if self.positive(polynomial(a)) and self.positive(polynomial(b)) else None
         return None
 
