@@ -37,7 +37,7 @@ def polynomial(term: Term) -> Polynomial:
 
 
 def _atomic(term: Term) -> Polynomial:
-    """The polynomial of what is no sum. What is divided or compared is in normal form too."""
+    """The polynomial of what is no sum. What is divided, and by what, is in normal form too."""
     match term:
         case Const(int(value)):
             return constant(value)
@@ -45,7 +45,7 @@ def _atomic(term: Term) -> Polynomial:
             return scaled(polynomial(a), -1)
         case App("mul", (a, b), "index"):
             return times(polynomial(a), polynomial(b))
-        case App("floordiv" | "ceildiv" | "mod" | "min" | "max" as op, args, "index"):
+        case App("floordiv" | "ceildiv" | "mod" as op, args, "index"):
             return {(App(op, tuple(term_of(polynomial(a)) for a in args)),): 1}
     return {(term,): 1}
 

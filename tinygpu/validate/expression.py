@@ -95,8 +95,7 @@ class Reader:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
                 return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
-                parts = [self.guard(first), *map(self._maybe, others)]
-                return Value(App("and" if isinstance(op, ast.And) else "or", tuple(parts), BOOL), "bool")
+                return self._logic("and" if isinstance(op, ast.And) else "or", first, others)
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(node, self.guard(test), body, other)
             case ast.Subscript(value=ast.Name() as base, slice=place):
@@ -153,6 +152,15 @@ class Reader:
                     raise Differs(node, f"{ast.unparse(node)} may be outside of the {count} elements that were loaded")
                 return Value(Read(pointer.array, (offset + at,), pointer.item), pointer.item)
         raise Differs(node, f"{ast.unparse(node)} is read here, and holds nothing that the program says")
+
+    def _logic(self, op: str, first: ast.expr, others: list[ast.expr]) -> Value:
+        """Each part is evaluated where the ones before it have not decided."""
+        here, parts = self.here, [self.guard(first)]
+        for other in others:
+            self.here = self.here.under(parts[-1] if op == "and" else App("not", (parts[-1],), BOOL))
+            parts.append(self._maybe(other))
+        self.here = here
+        return Value(App(op, tuple(parts), BOOL), "bool")
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1

@@ -84,7 +84,10 @@ class Width:
         lowest = number(low)
         if lowest is not None:
             return lowest >= self._end_of(end)
-        return known.positive(plus(low, constant(self._end_of(end)), -1))
+        if known.positive(plus(low, constant(self._end_of(end)), -1)):
+            return True
+        above = plus(low, constant(end[1]), -1)  # of −W + b the W is at least a limit
+        return end[0] == -1 and any(known.positive(plus(form, above)) for form in self.forms)
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Known) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
@@ -187,9 +190,9 @@ class Ends:
     def low(self, term: Term) -> Polynomial | None:
         """At most the term, or None."""
         value = polynomial(canonical(term))
-        for fact in self.known.sizes.facts:
-            if number(rest := plus(value, fact, -1)) is not None:
-                return rest
+        least = [n for fact in self.known.sizes.facts if (n := number(plus(value, fact, -1))) is not None]
+        if least:
+            return constant(max(least))
         match term:
             case App("add", (a, b), "index"):
                 left, right = self.low(a), self.low(b)
