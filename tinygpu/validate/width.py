@@ -9,14 +9,15 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, reduce
 
 import z3
 
 from tinygpu.category.bounds import range_of
-from tinygpu.category.decide import nonnegative
+from tinygpu.category.decide import decided, nonnegative
 from tinygpu.category.known import Known
-from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
+from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
@@ -97,7 +98,18 @@ class Width:
         if end[0] == 0:
             return False
         over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
-        return any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over))
+        if any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over)):
+            return True
+        return any(decided(as_written(plus(form, high, -1)) >= 0, known) for form in self._starts(known))
+
+    def _starts(self, known: Known) -> Iterator[Polynomial]:
+        """Of a limit that is a product the first factors, where the others are at least 1: what an address is computed by."""
+        for limit in self.limits:
+            factors = factors_of(limit)
+            yield polynomial(limit)
+            while len(factors) > 1 and decided(factors[-1] >= 1, known):
+                factors = factors[:-1]
+                yield reduce(times, map(polynomial, factors))
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
         """By the solver, which is told that nothing the launcher compares is larger than the largest index."""
@@ -105,6 +117,14 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+def factors_of(term: Term) -> tuple[Term, ...]:
+    """`a·b·c` as its factors."""
+    match term:
+        case App("mul", (a, b), "index"):
+            return (*factors_of(a), b)
+    return (term,)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -146,7 +166,7 @@ class Ends:
         match term:
             case App("add", (App("mul", (a, extent)), x), "index") if not isinstance(extent, Const):
                 high, most, size = self.high(a), self.high(x), polynomial(extent)
-                if high is None or most is None or not self.known.constant(extent) or not self.known.positive(size):
+                if high is None or most is None or not self.known.constant(extent) or not decided(extent >= 0, self.known):
                     return None
                 if nonnegative(plus(plus(size, constant(1), -1), most, -1), self.known, moves=1):  # G·(F // G) is at most F
                     return plus(times(plus(high, constant(1)), size), constant(1), -1)
