@@ -14,6 +14,7 @@ from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read,
 from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
 
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
+PERHAPS = " made perhaps"  # ends the name of what was stored where an equation may have no value
 INFINITE = (float("inf"), float("-inf"))
 
 
@@ -31,7 +32,7 @@ def total(term: Term) -> bool:
     """
     match term:
         case Read(tensor, index):
-            return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
+            return not any(mark in tensor for mark in (*SPECIAL, PERHAPS)) and all(map(total, index))
         case Fold() if blending(term):
             return False
         case App(_, args):
