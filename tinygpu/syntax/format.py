@@ -74,7 +74,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows += _tensor_rows(op.outputs)
         where = f" where {show(op.where)}" if op.where else ""
         rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
-    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation) else ("", "", "") for e in op.equations]
+    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation | tree.View) else ("", "", "") for e in op.equations]
     column = max((len(left) for left, _, _ in sides), default=0)
     for e, (left, sign, right) in zip(op.equations, sides, strict=True):
         rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span)] if left else _rows(e, 1, comments)
