@@ -17,7 +17,8 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.binders import binders
 from tinygpu.model.names import without_names
 from tinygpu.model.problems import Problems
-from tinygpu.pipeline import load_text
+from tinygpu.pipeline import Refutation, check, load_text
+from tinygpu.proof.why import why
 from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
@@ -106,8 +107,8 @@ def test_naming_terms_and_putting_them_in_changes_nothing(path: Path) -> None:
             made.append(named(one, chance, defs, written))
         text = format_file(tree.File((*defs, *made)))
         problems = Problems()
-        found, wrong = without_names(parse(text), problems)
-        assert not problems.found and not wrong, (text, problems.found)
+        found, names = without_names(parse(text), problems)
+        assert not problems.found and not names.wrong, (text, problems.found)
         assert text.count("named_") >= 2 and grouped(found.declarations) == wanted, text
 
 
@@ -177,6 +178,22 @@ machine m : f {{
         grouped(without_names(parse(text.format(lines)), Problems())[0]) for lines in (f"let {names}\n    {step}", written)
     )
     assert found == wanted, format_file(found)
+
+
+def test_messages_call_a_term_by_its_name() -> None:
+    text = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : f {
+  work grid = (g: ceil(n / 128)), block = (t0: 128)
+  program {
+    let i = g*128 + t0
+    y[i] = x[i] if i < n + 1
+  }
+}"""
+    machine = load_text(text).machines[0]
+    verdict = check(machine)
+    assert isinstance(verdict, Refutation)
+    said = "\n".join(why(verdict.program, verdict.left, "TG203"))
+    assert "x[i] is inside n" in said and "⊢  i < n" in said and "128 +" not in said
 
 
 def test_arrays_on_one_line_are_an_array_each() -> None:

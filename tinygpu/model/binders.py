@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tinygpu.diagnostic import Span
+from tinygpu.model.bulk import MOST_NODES
 from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.grammar import DEPTH
 from tinygpu.syntax.node import Node, nodes
 
 
@@ -47,6 +49,19 @@ def below(part: object) -> Iterator[object]:
 def both(left: tree.Expr | None, right: tree.Expr | None) -> tree.Expr | None:
     """Two conditions as one."""
     return tree.Binary("and", left, right, span=right.span) if left and right else left or right
+
+
+def too_large(term: tree.Expr) -> str:
+    """In what a term is larger than anybody writes; empty where it is not."""
+    rest: list[tuple[object, int]] = [(term, 1)]
+    count = 0
+    while rest:
+        part, depth = rest.pop()
+        count += 1
+        if count > MOST_NODES or depth > DEPTH:
+            return f"more than {MOST_NODES} operations" if count > MOST_NODES else f"more than {DEPTH} levels"
+        rest += [(one, depth + isinstance(part, Node)) for one in below(part)]
+    return ""
 
 
 def flat(index: tree.Expr) -> tree.Expr:

@@ -15,15 +15,14 @@ from typing import Any
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.binders import below, binders, both, flat, ranges, standing
-from tinygpu.model.bulk import MOST_NODES
+from tinygpu.model.binders import binders, both, flat, ranges, standing, too_large
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
 from tinygpu.model.scope import SPECIAL
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.grammar import DEPTH
+from tinygpu.syntax.format import format_expr
 from tinygpu.syntax.node import Node, nodes
 
 Env = Mapping[str, tree.Naming]
@@ -31,9 +30,9 @@ POISON = tree.Name(UNKNOWN)  # what stands for a name that has been complained a
 RESERVED = {*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *SHUFFLES}
 
 
-def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, frozenset[str]]:
-    """`tree.File → tree.File` without `def` and `let`, the preconditions of an op in one place; and which of its declarations are wrong, of
-    which nothing is to be made. Mistakes are added to `problems`.
+def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, Names]:
+    """`tree.File → tree.File` without `def` and `let`, the preconditions of an op in one place; and what is to be known of the names: which
+    declarations are wrong, of which nothing is to be made, and what the terms of a machine are called. Mistakes are added to `problems`.
 
     >>> from tinygpu.syntax.format import format_file
     >>> from tinygpu.syntax.parse import parse
@@ -50,14 +49,14 @@ def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, froze
     ops = {d.name: d for d in file.declarations if isinstance(d, tree.Op)}
     kept = (d for d in file.declarations if not isinstance(d, tree.Def))
     made = tuple(names.declaration(d, ops, params) for d in kept)
-    return replace(file, declarations=made), frozenset(names.wrong)
+    return replace(file, declarations=made), names
 
 
 @dataclass(slots=True)
 class Names:
     """The defs of a file, with the terms that they are worth so far and those at hand; and of the declaration at hand, what its names may not
     be, the arrays that it writes, and its lets, some of which are used; of a machine the shapes of its arrays and the extents of
-    its factors and loops; `wrong` are the declarations with a mistake."""
+    its factors and loops; `wrong` are the declarations with a mistake, `terms` those that have names, by declaration, and `here` those of this one."""
 
     problems: Problems
     defs: Mapping[str, tree.Def]
@@ -68,6 +67,8 @@ class Names:
     lets: dict[Span, str] = field(default_factory=dict)
     used: set[Span] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
+    terms: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    here: list[tuple[str, str]] = field(default_factory=list)
     shapes: dict[str, set[tuple[tree.Expr, ...]]] = field(default_factory=dict)
     extents: dict[str, tree.Expr] = field(default_factory=dict)
 
@@ -84,7 +85,9 @@ class Names:
             kind, span = self.taken[name]
             other = head(self.defs[name].span, f"def {name}")
             self.problems.say("TG103.hides", span, other, kind=f"the {kind.split()[1]}", name=name, other="a def")
+        self.here = []
         made = self.put(one, {})
+        self.terms[getattr(one, "name", "")] = tuple(dict.fromkeys(self.here))
         if len(self.problems) > before or UNKNOWN in names_in(made):
             self.wrong.add(getattr(made, "name", ""))
         for span, name in self.lets.items():
@@ -160,6 +163,8 @@ class Names:
         cells = (cell for cell in nodes(inner) if isinstance(cell, tree.Cell) and cell.name in self.written)
         if cell := next(cells, None):
             say("TG172.written", cell.span, self.written[cell.name], name=name, array=cell.name)
+        if not one.indices:
+            self.here.append((name, format_expr(value)))
         return {**env, name: replace(one, value=value if len(self.problems) == before else POISON)}
 
     def tile(self, cell: tree.Cell, one: tree.Naming) -> tree.Expr:
@@ -282,14 +287,7 @@ class Names:
 
     def whole(self, made: tree.Expr, name: str, span: Span) -> tree.Expr:
         """A term, unless it has become larger than anybody writes."""
-        rest: list[tuple[object, int]] = [(made, 1)]
-        count = 0
-        while rest:
-            part, depth = rest.pop()
-            count += 1
-            if count > MOST_NODES or depth > DEPTH:
-                what = f"more than {MOST_NODES} operations" if count > MOST_NODES else f"more than {DEPTH} levels"
-                self.problems.say("TG161.name", span, name=name, what=what)
-                return POISON
-            rest += [(one, depth + isinstance(part, Node)) for one in below(part)]
+        if what := too_large(made):
+            self.problems.say("TG161.name", span, name=name, what=what)
+            return POISON
         return made
