@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import contains
 from tinygpu.category.monoid import neutral
 from tinygpu.category.term import (
     App,
@@ -19,15 +20,18 @@ from tinygpu.category.term import (
     conjuncts,
     exchange,
     outer_folds,
+    outside,
+    select,
+    variables,
     walk,
 )
 from tinygpu.derive.nest import Build, cells, loops, own, point
-from tinygpu.derive.operand import TOTAL, Operands
+from tinygpu.derive.operand import TOTAL, Operands, fill, within
 from tinygpu.derive.reduce import Meeting
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, Step
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +55,43 @@ def folded(
 
     Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
     """
-    found = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
-    if not found:
+    folds = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
+    if not folds:
         return (), values
+    steps: list[Step] = []
+    found = {fold: told(build, fold, place, steps) for fold in folds}
+    values = tuple(exchange(value, found) for value in values)
     wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
-    names = {f: wanted.get(f) or build.fresh("acc") for f in found}
+    names = {f: wanted.get(f) or build.fresh("acc") for f in dict.fromkeys(found.values())}
     for fold, name in names.items():
         build.local(name, fold.dtype, place.cells, fold.span)
-    steps: list[Step] = []
     for fold, name in names.items():
         steps.extend(start(build, fold, name, place))
-    for axes in dict.fromkeys(f.axes for f in found):
+    for axes in dict.fromkeys(f.axes for f in names):
         alike = {f: n for f, n in names.items() if f.axes == axes}
         steps.extend(turn(build, alike, place))
         steps.extend(Meeting(build, alike, place.cells, place.ways, place.looped, place.span).steps())
     held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
     return tuple(steps), tuple(exchange(value, held) for value in values)
+
+
+def told(build: Build, fold: Fold, place: Place, steps: list[Step]) -> Fold:
+    """The fold over cells that hold where it begins and ends, as far as data tell that: read once, before its loop, by further `steps`."""
+    mine, before = {a.name for a in fold.axes}, [*place.rest]
+    held: dict[Term, Term] = {}
+    for part in conjuncts(fold.guard):
+        if not variables(part) & mine:
+            before.append(part)
+        elif isinstance(part, App) and part.op in ("lt", "le"):
+            for side, word in zip(part.args, ("begin", "end"), strict=True):
+                for read in (r for r in outside(side) if isinstance(r, Read) and r.tensor in build.tensors and r.index):
+                    if read not in held and not variables(read) & mine and contains("i32", read.dtype):
+                        inner, cell = within(read, place.cells), build.fresh(word)
+                        build.local(cell, read.dtype, inner, fold.span)
+                        value = select(conjunction(*before), read, fill(read.dtype))
+                        steps += cells(build, inner, (Assign(cell, point(inner), value, span=fold.span),), fold.span)
+                        held[read] = Read(cell, point(inner), read.dtype)
+    return replace(fold, guard=exchange(fold.guard, held)) if held else fold
 
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:

@@ -10,18 +10,20 @@ stay in a cache. The one idea: elements that move are cells of the thread in bet
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
+from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step
+from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
+from tinygpu.schedule.told import told
 
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
@@ -83,12 +85,23 @@ class _Widened:
                     out += self.loop(step, axes)
                 case For():
                     axis, inner = tight(step, Region(axes))
-                    out.append(replace(step, axis=axis, body=self.body(inner, (*axes, axis))))
+                    step = self.ended(replace(step, axis=axis, body=inner), Region(axes))
+                    out.append(replace(step, body=self.body(step.body, (*axes, step.axis))))
                 case If(_, inner):
                     out.append(replace(step, body=self.body(inner, axes)))
                 case _:
                     out.append(step)
         return tuple(out)
+
+    def ended(self, loop: For, region: Region) -> For:
+        """A loop that begins and ends where data tell."""
+        launch = self.program.launches[self.number]
+        found = told(loop, region, [c.name for c in arrays_in(launch.body, "thread") if not c.extents], launch.body)
+        if found is None:
+            return loop
+        start = reduce(lambda a, b: App("max", (a, b)), found.lows) if found.lows else loop.start
+        extent = reduce(lambda a, b: App("min", (a, b)), found.highs, loop.axis.extent)
+        return replace(loop, axis=replace(loop.axis, extent=extent), body=found.body, start=start)
 
     def loop(self, loop: For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both, and the

@@ -75,6 +75,10 @@ class Follower:
         """`name` is the variable of a loop."""
         raise NotImplementedError
 
+    def changed(self, stmt: ast.stmt) -> frozenset[str]:
+        """The arrays that a statement may write."""
+        raise NotImplementedError
+
     def written(self, stmt: ast.stmt, step: Assign, here: Here) -> Written:
         """What a statement writes, where the program does that step. Raises Differs."""
         raise NotImplementedError
@@ -129,8 +133,10 @@ class Follower:
         while queue:
             due = queue.popleft()
             match due.step:
-                case If(guard, inner) if not reads(guard):
+                case If(guard, inner) if not reads(guard) or self.told(guard, here):
                     queue.extendleft(replace(due, step=s, guards=(*due.guards, *conjuncts(guard))) for s in reversed(inner))
+                case Assign(guard=guard) as step if reads(guard) and self.told(guard, here):
+                    return replace(due, step=replace(step, guard=TRUE), guards=(*due.guards, *conjuncts(guard)))
                 case Array() | Fact():
                     continue
                 case _:
@@ -146,7 +152,17 @@ class Follower:
             raise Differs(stmt, "is a loop", does(due))
         axis = replace(due.step.axis, extent=self.meaning.term(due.step.axis.extent))
         low, high = self.bounds(stmt, axis, here)
+        for read in (*reads(low), *reads(high)):
+            array = self.meaning.arrays.get(read.tensor)
+            if array is None or array.owner != "thread" or read.tensor in self.changed(stmt):
+                raise Differs(stmt.iter, f"reads {read.tensor}, which others may change", "a loop ends at what the thread holds")
         self.turns(stmt, name, axis, tuple(Due(s, due.guards) for s in due.step.body), self.inside(here, axis, low, high))
+
+    def told(self, guard: Term, here: Here) -> bool:
+        """Whether all that a guard asks of data is known here, since loops around begin and end there."""
+        ends = {r.tensor for g in here.guards for r in reads(g)} - self.inputs
+        asked = [c for c in conjuncts(guard) if reads(c)]
+        return all({r.tensor for r in reads(c)} <= ends and here.holds(self.meaning.term(c)) for c in asked)
 
     def turns(self, stmt: ast.For, name: str, axis: Axis, wanted: Sequence[Due], inside: Here) -> None:
         """The turns of a loop, each of which is these steps."""
