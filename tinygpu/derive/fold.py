@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import contains
 from tinygpu.category.monoid import neutral
 from tinygpu.category.term import (
     App,
@@ -20,13 +19,12 @@ from tinygpu.category.term import (
     conjuncts,
     exchange,
     outer_folds,
-    outside,
-    select,
     variables,
     walk,
 )
-from tinygpu.derive.nest import Build, cells, loops, own, point
-from tinygpu.derive.operand import TOTAL, Operands, fill, within
+from tinygpu.derive.ends import ends, told
+from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
+from tinygpu.derive.operand import TOTAL, Operands
 from tinygpu.derive.reduce import Meeting
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
@@ -59,7 +57,7 @@ def folded(
     if not folds:
         return (), values
     steps: list[Step] = []
-    found = {fold: told(build, fold, place, steps) for fold in folds}
+    found = {fold: told(build, fold, place.cells, place.rest, steps) for fold in folds}
     values = tuple(exchange(value, found) for value in values)
     wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
     names = {f: wanted.get(f) or build.fresh("acc") for f in dict.fromkeys(found.values())}
@@ -67,31 +65,12 @@ def folded(
         build.local(name, fold.dtype, place.cells, fold.span)
     for fold, name in names.items():
         steps.extend(start(build, fold, name, place))
-    for axes in dict.fromkeys(f.axes for f in names):
-        alike = {f: n for f, n in names.items() if f.axes == axes}
+    for run in dict.fromkeys((f.axes, ends(build, f)) for f in names):
+        alike = {f: n for f, n in names.items() if (f.axes, ends(build, f)) == run}
         steps.extend(turn(build, alike, place))
         steps.extend(Meeting(build, alike, place.cells, place.ways, place.looped, place.span).steps())
     held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
     return tuple(steps), tuple(exchange(value, held) for value in values)
-
-
-def told(build: Build, fold: Fold, place: Place, steps: list[Step]) -> Fold:
-    """The fold over cells that hold where it begins and ends, as far as data tell that: read once, before its loop, by further `steps`."""
-    mine, before = {a.name for a in fold.axes}, [*place.rest]
-    held: dict[Term, Term] = {}
-    for part in conjuncts(fold.guard):
-        if not variables(part) & mine:
-            before.append(part)
-        elif isinstance(part, App) and part.op in ("lt", "le"):
-            for side, word in zip(part.args, ("begin", "end"), strict=True):
-                for read in (r for r in outside(side) if isinstance(r, Read) and r.tensor in build.tensors and r.index):
-                    if read not in held and not variables(read) & mine and contains("i32", read.dtype):
-                        inner, cell = within(read, place.cells), build.fresh(word)
-                        build.local(cell, read.dtype, inner, fold.span)
-                        value = select(conjunction(*before), read, fill(read.dtype))
-                        steps += cells(build, inner, (Assign(cell, point(inner), value, span=fold.span),), fold.span)
-                        held[read] = Read(cell, point(inner), read.dtype)
-    return replace(fold, guard=exchange(fold.guard, held)) if held else fold
 
 
 def start(build: Build, fold: Fold, name: str, place: Place) -> tuple[Step, ...]:
@@ -105,9 +84,11 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     axes = next(iter(names)).axes
     mine, inner_cells = own(axes), own(place.cells)
     turns = tuple(a for a in place.cells if a not in inner_cells)
+    between = ends(build, next(iter(names)))
     inside: list[Step] = []
     assigns: list[Assign] = []
     for fold, name in names.items():
+        fold = replace(fold, guard=conjunction(*(p for p in conjuncts(fold.guard) if p not in between)))
         known = (*place.rest, *conjuncts(fold.guard))
         inner = Place(inner_cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
         steps, (body,) = folded(build, (fold.body,), inner, ("",))
@@ -121,6 +102,8 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))
     steps = tuple(inside)
     for axis in reversed(build.ordered((*axes, *turns))):
+        if any(axis.name in variables(part) for part in between):
+            steps, between = guarded(between, steps, place.span), ()
         steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
     return steps
 

@@ -72,7 +72,7 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     labels = labelled(program, launch, writer)
     known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}
     facts = [f for f in shared(launch.body) if variables(f) <= known]
-    lines = CpuBody(writer, labels, known, launch.body).lines(assume(launch.body, facts))
+    lines = CpuBody(writer, labels, known).lines(assume(launch.body, facts))
     lines = block(f"if {writer.text(conjunction(*facts))}", lines) if facts else lines
     lines = block("for item in range(first, last)", [*decoded(launch.grid, writer), *lines])
     if any("nought" in line for line in lines):

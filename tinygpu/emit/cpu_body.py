@@ -28,10 +28,9 @@ from tinygpu.schedule.told import told
 
 @dataclass(frozen=True, slots=True)
 class CpuBody(Body):
-    """Of a work function, whose `whole` body that is. Where accumulators are held in vector registers, all is done with these."""
+    """Of a work function. Where accumulators are held in vector registers, all is done with these."""
 
     scope: Writer
-    whole: tuple[Step, ...] = ()
 
     def stands(self, label: Term, body: tuple[Step, ...]) -> bool:
         return occurs(label, body, {})
@@ -52,7 +51,7 @@ class CpuBody(Body):
         facts = shared(body)
         inside, lows, highs = bounds(axis, facts)
         body = assume(body, [f for f in facts if f not in inside])
-        if (found := told(replace(step, body=body), Region(), self.mine(), self.whole)) is not None:
+        if (found := told(replace(step, body=body), Region(), self.mine())) is not None:
             lows, highs, body = [*lows, *found.lows], [*highs, *found.highs], found.body
         around = [f for f in inside if axis.name not in variables(f) and variables(f) <= self.known]
         body = assume(body, around)

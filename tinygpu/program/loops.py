@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tinygpu.category.bounds import upper
 from tinygpu.category.dtype import contains
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, outside, reads, text, variables
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, exchange, outside, reads, text, variables
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import WRONG
 from tinygpu.model.ranges import inferred, occurrences
@@ -42,9 +42,15 @@ def loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[S
     start, end = (Const(0) if e is None else index(e, scope) for e in (statement.start, expr))
     axis = Axis(name, _farthest(statement, end, scope, reader, axes), statement.sort, span)
     held, (start, end) = _held(reader, statement, (start, end))
-    own = conjunction(TRUE if start == Const(0) else start <= Var(name), TRUE if end == axis.extent else Var(name) < end)
+    above = (begin <= Var(name) for begin in _each("max", start) if begin != Const(0))
+    own = conjunction(*above, *(Var(name) < stop for stop in _each("min", end) if stop != axis.extent))
     body = reader.inner(statement.body, (*axes, axis))
     return (*held, For(axis, body if own == TRUE else (If(own, body, span),), span))
+
+
+def _each(op: str, end: Term) -> tuple[Term, ...]:
+    """What all has to be below, or above: the parts of a `min`, or of a `max`."""
+    return tuple(part for arg in end.args for part in _each(op, arg)) if isinstance(end, App) and end.op == op else (end,)
 
 
 def _varies(end: tree.Expr, scope: Scope) -> bool:
@@ -59,11 +65,12 @@ def _farthest(statement: tree.For, end: Term, scope: Scope, reader: Reader, axes
     assert expr is not None
     if end == WRONG:
         return WRONG
-    if reads(end):
+    tops = [top for part in _each("min", end) if (top := upper(part, Region(axes))) is not None and not reads(part)]
+    if reads(end) and not tops:
         if not any(occurrences(statement.body, name, scope)):
             return reader.problems.say("TG154.data", expr.span, name=name, end=text(end))
         return inferred(name, statement.span, statement.body, scope, value) or WRONG
-    top = upper(end, Region(axes))
+    top = upper(tops[0] if reads(end) else end, Region(axes))
     if top is None or not variables(top) <= set(reader.op.sizes):
         return reader.problems.say("TG154.loop", expr.span, end=text(end))
     if isinstance(top, Const) and top.value < 1:

@@ -126,7 +126,7 @@ def _bound_loops(body: Body, axes: frozenset[str]) -> Body:
         if not isinstance(step, For):
             return (step,)
         axis, facts = step.axis, []
-        for fact in common(step.body, written(step.body) - passing(step, body)):
+        for fact in common(step.body, written(step.body) - _passing(step, body)):
             match _limit(fact, {axis.name: axis}):
                 case _, top if not variables(top) & around:
                     axis = replace(axis, extent=smaller(axis.extent, top))
@@ -152,7 +152,7 @@ def tight(loop: For, region: Region) -> tuple[Axis, tuple[Step, ...]]:
     return loop.axis, loop.body
 
 
-def passing(loop: For, whole: Body) -> set[str]:
+def _passing(loop: For, whole: Body) -> set[str]:
     """The cells that every pass of a loop sets before it reads them, and nobody uses outside: what they hold at its end is lost."""
     out = set()
     for name in (s.target for s in loop.body if isinstance(s, Assign)):

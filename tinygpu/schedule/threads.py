@@ -103,7 +103,7 @@ class _Cut:
         """Whether a loop is better around the threads: most accesses step further from pass to pass than from thread to thread."""
         if not isinstance(step, For) or not self.block or variables(step.axis.extent) & self.differs:
             return False
-        if told(step, Region(self.block), self.differs, step.body) is not None:
+        if told(step, Region(self.block), self.differs) is not None:
             return False
         score = 0
         for site in sites(step.body):

@@ -96,7 +96,7 @@ class _Widened:
     def ended(self, loop: For, region: Region) -> For:
         """A loop that begins and ends where data tell."""
         launch = self.program.launches[self.number]
-        found = told(loop, region, [c.name for c in arrays_in(launch.body, "thread") if not c.extents], launch.body)
+        found = told(loop, region, [c.name for c in arrays_in(launch.body, "thread") if not c.extents])
         if found is None:
             return loop
         start = reduce(lambda a, b: App("max", (a, b)), found.lows) if found.lows else loop.start

@@ -173,11 +173,13 @@ class Follower:
 
     def inside(self, here: Here, axis: Axis, low: Term, high: Term) -> Here:
         """The place inside of a loop of the text."""
-        if low == Const(0) and canonical(high) == canonical(axis.extent):
-            return here.inside(axis)
-        x = Var(axis.name)
+        x, lows, highs = Var(axis.name), parts_of("max", low), parts_of("min", high)
         free = replace(here, axes=tuple(a for a in here.axes if a.name != axis.name))
-        return replace(free, guards=(*here.guards, *(c for c in (canonical(low <= x), canonical(x < high)) if c != TRUE)))
+        whole = [end for end in highs if canonical(end) == canonical(axis.extent)]
+        if whole and (Const(0) in lows or here.holds(low >= 0)):
+            free, lows, highs = here.inside(axis), [t for t in lows if t != Const(0)], [t for t in highs if t not in whole]
+        facts = (*(canonical(t <= x) for t in lows), *(canonical(x < t) for t in highs))
+        return replace(free, guards=(*here.guards, *(c for c in facts if c != TRUE)))
 
     def choice(self, stmt: ast.If, queue: deque[Due], here: Here) -> None:
         """A condition: over indices it is known inside; one that reads memory is a step of the program."""
@@ -266,6 +268,11 @@ class Follower:
         for goal in here.guards:
             if goal not in program and not base.holds(goal):
                 raise Differs(node, f"is done only where {text(goal)}", "the program does it elsewhere too")
+
+
+def parts_of(op: str, term: Term) -> list[Term]:
+    """What a `min` or a `max` is of, all of which it is at most, or at least."""
+    return [part for arg in term.args for part in parts_of(op, arg)] if isinstance(term, App) and term.op == op else [term]
 
 
 def does(due: Due | None) -> str:
