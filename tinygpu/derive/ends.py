@@ -28,7 +28,7 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
-from tinygpu.derive.nest import Build, cells, own, point
+from tinygpu.derive.nest import TIME, Build, cells, own, point
 from tinygpu.derive.operand import fill, within
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import replace
@@ -59,13 +59,18 @@ def told(build: Build, fold: Fold, around: tuple[Axis, ...], rest: Sequence[Term
 
 
 def ends(build: Build, fold: Fold) -> tuple[Term, ...]:
-    """The parts of a guard that say where a loop of the fold begins and ends, for a whole turn: of vectors the first or the last lane."""
-    found = []
-    for part in conjuncts(fold.guard):
-        read = reads(part)
-        if read and isinstance(part, App) and part.op in ("lt", "le") and all(r.tensor in build.ends and not r.index for r in read):
-            found.append(turned(part, own(fold.axes)))
-    return tuple(part for part in found if part is not None)
+    """The parts of a guard that say where a loop of the fold begins and ends, for a whole turn: of vectors the first or the last lane. None where
+    no data say so."""
+    found = [part for part in conjuncts(fold.guard) if isinstance(part, App) and part.op in ("lt", "le")]
+    data = [part for part in found if reads(part) and all(r.tensor in build.ends and not r.index for r in reads(part))]
+    plain = [part for part in found if not reads(part) and any(_alone(part, a.name) for a in fold.axes if a.sort == TIME)]
+    turn = [turned(part, own(fold.axes)) for part in found if part in (*data, *plain)] if data else []
+    return tuple(part for part in turn if part is not None)
+
+
+def _alone(part: App, name: str) -> bool:
+    """Whether an axis stands alone in a comparison, neither multiplied nor divided."""
+    return number(stride(polynomial(part.args[0] - part.args[1]), name)[0] or {}) in (1, -1)
 
 
 def turned(part: App, lanes: tuple[Axis, ...]) -> Term | None:

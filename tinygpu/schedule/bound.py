@@ -203,7 +203,7 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     facts: dict[Term, None] = {}
     for condition, loops in _conditions(nest.body):
         worst = _worst(condition, loops)
-        begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
+        begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops)
         if worst is None or begins:  # where a long loop begins or ends is no test
             continue
         if (end := limit(worst, lane.name)) is not None:

@@ -14,13 +14,13 @@ from collections.abc import Collection
 from tinygpu.category.decide import holds
 from tinygpu.category.linear import ONE, Polynomial, number, plus, scaled, stride
 from tinygpu.category.region import Region
-from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, ceildiv, conjuncts, reads
+from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, ceildiv, conjuncts, reads, variables
 from tinygpu.program.step import Assign, For, If
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass
 from tinygpu.schedule.bound import assume
 from tinygpu.schedule.nest import Body
-from tinygpu.schedule.polynomial import positive, term
+from tinygpu.schedule.polynomial import limit, positive, term
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,9 @@ def told(loop: For, region: Region, cells: Collection[str]) -> Told | None:
         case _:
             return None
     for part in conjuncts(guard):
-        if (
-            reads(part)
-            and {r.tensor for r in reads(part)} <= fixed
-            and (end := _end(positive(part), loop.axis, region)) is not None
-        ):
+        form, axis = positive(part), loop.axis
+        end = _end(form, axis, region) if reads(part) else limit(form, axis.name)
+        if end is not None and {r.tensor for r in reads(part)} <= fixed and axis.name not in variables(end[1]):
             (lows if end[0] > 0 else highs).append(end[1])
             gone.append(part)
     return Told(tuple(dict.fromkeys(lows)), tuple(dict.fromkeys(highs)), assume(loop.body, gone)) if gone else None

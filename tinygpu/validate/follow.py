@@ -199,6 +199,13 @@ class Follower:
                 self.whole(stmt.body, tuple(Due(s, guards) for s in inner), inside)
             case Due(Assign() as step, guards):
                 data = conjunction(*(c for c in conjuncts(step.guard) if reads(c)))
+                asked = conjunction(*(c for c in conjuncts(guard) if reads(c)))
+                cells = {r.tensor for r in reads(guard)} <= {n for n, a in self.meaning.arrays.items() if a.owner == "thread"}
+                if cells and here.same(asked, self.meaning.term(data)):  # what else is asked is compared where the step is
+                    inside = self.under(here, conjunction(*(c for c in conjuncts(guard) if not reads(c))))
+                    step = replace(step, guard=conjunction(*(c for c in conjuncts(step.guard) if not reads(c))))
+                    self.whole(stmt.body, (Due(step, (*guards, *self.lasting(data))),), inside)
+                    return
                 self.asks(stmt.test, guard, data if here.same(guard, self.meaning.term(data)) else step.guard, here)
                 guards = (*guards, *self.lasting(step.guard))
                 self.whole(stmt.body, (Due(replace(step, guard=TRUE), guards),), inside)
