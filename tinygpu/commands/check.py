@@ -7,13 +7,14 @@ The one idea: nothing is shown as proved that is not a `Proof` of the kernel, an
 from __future__ import annotations
 
 import argparse
+import glob
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, place, print_json, show, write
-from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
+from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
+from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.together import Progress, processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
@@ -22,18 +23,16 @@ from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu import pipeline
-    from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu check specs/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
+    add_paths(parser, many="*")
     add_machine(parser)
-    parser.add_argument(
-        "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
-    )
+    help = "of what is not proved, print the forms that did not meet; of a property (bounds, store, …), what had to be proved"
+    parser.add_argument("--why", nargs="?", const="", metavar="PROPERTY", help=help)
     parser.add_argument("--certify", metavar="FOLDER", help="write a certificate of each proof: FOLDER/SPEC/MACHINE.json")
     parser.add_argument("--smt2", action="store_true", help="with --certify: each formula too, as FOLDER/smt2/HASH.smt2")
     parser.add_argument(
@@ -42,11 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
     add_jobs(parser)
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
+    add_time(parser)
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    known_property(arguments.why)
+    known_property(arguments)
+    if not arguments.paths:
+        raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
     specs, sources, problems = load_all(arguments.paths)
     style, hashed = arguments.output_format, arguments.output_format == "json"
     machines = among(specs, arguments.machine, problems)
@@ -54,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
     judged: list[Judged] = []
-    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs))
+    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs), arguments.time)
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            one = judge(spec.path, machine, arguments.budget, hashed) if whole else next(light)
+            one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
             judged.append(noted(one) if arguments.notes else one)
             if keep is not None:
                 keep(spec, one)
@@ -70,25 +72,20 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code([*(j.word for j in judged), *(d.verdict for d in problems)])
 
 
-def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:
-    """The machines to look at; a name that is none of them may be that of one which is wrong."""
-    try:
-        return chosen(specs, names) if specs else ()
-    except TinygpuError:
-        if problems:
-            return ()
-        raise
-
-
-def known_property(why: str | None) -> None:
-    """Raises TinygpuError where nothing of that name is ever proved."""
-    if why is None:
+def known_property(arguments: argparse.Namespace) -> None:
+    """Raises TinygpuError where nothing of that name is ever proved; `--why PATH` is a path after a `--why` that names none."""
+    why = arguments.why
+    if not why:
         return
     from tinygpu.obligations import PROPERTIES
 
     names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold"})
-    if why not in (*names, "all"):
-        raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
+    if why in (*names, "all"):
+        return
+    if why == "-" or glob.glob(why):
+        arguments.why, arguments.paths = "", [why, *arguments.paths]
+        return
+    raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
 
 
 def noted(judged: Judged) -> Judged:
@@ -163,11 +160,18 @@ def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -
 
 
 def reasons(judged: Judged, kind: str) -> list[str]:
-    """The statements of one property and how each was settled; all properties for `all`."""
+    """The statements of one property and how each was settled, all properties for `all`; of what is not proved, what did not meet."""
     from tinygpu.category.term import TRUE, conjunction, text
     from tinygpu.pipeline import Proof
 
+    if judged.verdict is None:
+        return []
     if not isinstance(judged.verdict, Proof):
+        from tinygpu.proof.why import why
+
+        left = [o for o in judged.verdict.left if kind in ("", "all", o.claim.kind)]
+        return list(why(judged.verdict.program, left, judged.diagnostics[0].code))
+    if not kind:
         return []
     said = []
     for theorem in judged.verdict.theorems:
