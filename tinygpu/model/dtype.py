@@ -145,11 +145,3 @@ def to_index(term: Term, span: Span, problems: Problems) -> Term:
         message = {BOOL: "TG119.condition", INDEX: "TG119.fold"}.get(term.dtype, "TG119.value")
         return problems.say(message, span, kind=kind)
     return term
-
-
-def truth(term: Term, span: Span, problems: Problems) -> Term:
-    """The term as a condition: it is one, or it is refused."""
-    if term.dtype in (BOOL, UNKNOWN):
-        return term
-    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
-    return problems.say("TG123.number", span, kind=kind)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from tinygpu.category.carrier import result
 from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Const, Fold, Term, Var, apply, conjunction, reads, variables
+from tinygpu.diagnostic import Span
 from tinygpu.model.call import lifted
-from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index, truth
+from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.prefix import ended
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.ranges import Elaborate, inferred, occurrences
@@ -162,3 +163,11 @@ def _built_in(expr: tree.FoldExpr, given: tuple[Term, ...], scope: Scope) -> Car
     else:
         return scope.monoid(f"{name}_{dtype}")
     return None
+
+
+def truth(term: Term, span: Span, problems: Problems) -> Term:
+    """The term as a condition: it is one, or it is refused."""
+    if term.dtype in (BOOL, UNKNOWN):
+        return term
+    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
+    return problems.say("TG123.number", span, kind=kind)

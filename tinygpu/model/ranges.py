@@ -81,7 +81,8 @@ def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Itera
                     yield Occurrence(extent, read.span, read.tensor, PLAIN)
                     continue
                 while isinstance(place, App) and place.op == "floordiv":  # a // n is below E where a is below E·n
-                    place, extent = place.args[0], extent * place.args[1]
+                    place, by = place.args
+                    extent = extent * by
                 pace, rest = stride(polynomial(place), name)
                 if pace and max(pace.values()) < 0:  # as far from the end as the other way round from the start
                     pace, rest = scaled(pace, -1), plus(polynomial(extent - 1), rest, -1)

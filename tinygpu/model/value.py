@@ -29,8 +29,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.bulk import flat
 from tinygpu.model.call import called, component, may_call
-from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index, truth
-from tinygpu.model.folds import fold
+from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
+from tinygpu.model.folds import fold, truth
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree

@@ -69,7 +69,7 @@ def _farthest(statement: tree.For, end: Term, scope: Scope, reader: Reader, axes
     if reads(end) and not tops:
         if not any(occurrences(statement.body, name, scope)):
             return reader.problems.say("TG154.data", expr.span, name=name, end=text(end))
-        return inferred(name, statement.span, statement.body, scope, value) or WRONG
+        return inferred(name, statement.span, tree.Group(statement.body), scope, value) or WRONG  # type: ignore[arg-type]
     top = upper(tops[0] if reads(end) else end, Region(axes))
     if top is None or not variables(top) <= set(reader.op.sizes):
         return reader.problems.say("TG154.loop", expr.span, end=text(end))

@@ -10,6 +10,7 @@ condition of all that a pass does is an end of the loop where it is linear in it
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
 
 from tinygpu.category.decide import holds
 from tinygpu.category.linear import ONE, Polynomial, number, plus, scaled, stride
@@ -17,7 +18,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, ceildiv, conjuncts, reads, variables
 from tinygpu.program.step import Assign, For, If
 from tinygpu.program.traverse import written
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import assume
 from tinygpu.schedule.nest import Body
 from tinygpu.schedule.polynomial import limit, positive, term
@@ -46,6 +47,16 @@ def told(loop: For, region: Region, cells: Collection[str]) -> Told | None:
             (lows if end[0] > 0 else highs).append(end[1])
             gone.append(part)
     return Told(tuple(dict.fromkeys(lows)), tuple(dict.fromkeys(highs)), assume(loop.body, gone)) if gone else None
+
+
+def ended(loop: For, region: Region, cells: Collection[str]) -> For:
+    """The loop, from where data begin it to where they end it."""
+    found = told(loop, region, cells)
+    if found is None:
+        return loop
+    start = reduce(lambda a, b: App("max", (a, b)), found.lows) if found.lows else loop.start
+    extent = reduce(lambda a, b: App("min", (a, b)), found.highs, loop.axis.extent)
+    return replace(loop, axis=replace(loop.axis, extent=extent), body=found.body, start=start)
 
 
 def _end(form: Polynomial | None, axis: Axis, region: Region) -> tuple[int, Term] | None:

@@ -10,11 +10,10 @@ stay in a cache. The one idea: elements that move are cells of the thread in bet
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
+from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
@@ -23,7 +22,7 @@ from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, 
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
-from tinygpu.schedule.told import told
+from tinygpu.schedule.told import ended
 
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
@@ -63,18 +62,20 @@ def moves(body: tuple[Step, ...]) -> tuple[Move, ...]:
 def widened(program: Program, number: int) -> Launch:
     """`program × launch → launch` in which every wide access is a step. Carriers are taken apart before."""
     launch = program.launches[number]
-    wide = _Widened(program, number, once(program, number), names_of(program))
+    cells = frozenset(c.name for c in arrays_in(launch.body, "thread") if not c.extents)
+    wide = _Widened(program, number, once(program, number), names_of(program), cells)
     return replace(launch, body=wide.body(launch.body, launch.grid + launch.block))
 
 
 @dataclass(slots=True)
 class _Widened:
-    """One launch: what is touched `once`, and the names that are taken."""
+    """One launch: what is touched `once`, the names that are taken, and the thread's cells of rank 0."""
 
     program: Program
     number: int
     once: frozenset[str]
     taken: set[str]
+    cells: frozenset[str]
 
     def body(self, body: tuple[Step, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """Steps, where these axes are around."""
@@ -85,23 +86,13 @@ class _Widened:
                     out += self.loop(step, axes)
                 case For():
                     axis, inner = tight(step, Region(axes))
-                    step = self.ended(replace(step, axis=axis, body=inner), Region(axes))
+                    step = ended(replace(step, axis=axis, body=inner), Region(axes), self.cells)
                     out.append(replace(step, body=self.body(step.body, (*axes, step.axis))))
                 case If(_, inner):
                     out.append(replace(step, body=self.body(inner, axes)))
                 case _:
                     out.append(step)
         return tuple(out)
-
-    def ended(self, loop: For, region: Region) -> For:
-        """A loop that begins and ends where data tell."""
-        launch = self.program.launches[self.number]
-        found = told(loop, region, [c.name for c in arrays_in(launch.body, "thread") if not c.extents])
-        if found is None:
-            return loop
-        start = reduce(lambda a, b: App("max", (a, b)), found.lows) if found.lows else loop.start
-        extent = reduce(lambda a, b: App("min", (a, b)), found.highs, loop.axis.extent)
-        return replace(loop, axis=replace(loop.axis, extent=extent), body=found.body, start=start)
 
     def loop(self, loop: For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """A vector loop: wide where the kernel is and all lanes are inside, else lane by lane; what is always wide stands around both, and the

@@ -128,7 +128,7 @@ def _index(part: Term, here: Here) -> Term:
     """A comparison of an element of data, of integers of its dtype, as one of indices."""
     match part:
         case App("lt" | "le" as op, (a, b), dtype) if a.dtype == "i32":
-            sides = []
+            sides: list[Term] = []
             for side in (a, b):
                 match side:
                     case Const(int(value)):
