@@ -67,7 +67,7 @@ class For(
     shown=(
         "for {name} in {start:exclusive} .. {extent:exclusive}",
         "for {name} < {extent:exclusive}⟨ in {sort}⟩",
-        "for {name} in ({values})",
+        "for {name} in ({values:value})",
     ),
 ):
     """`for k < K { … }`, `for v < 4 in vector { … }`; with a `start`, `for z in a .. b { … }`; `values` for `for d in (16, 8, 4) { … }`,
