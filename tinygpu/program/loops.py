@@ -79,16 +79,17 @@ def _farthest(statement: tree.For, end: Term, scope: Scope, reader: Reader, axes
 
 
 def _held(reader: Reader, statement: tree.For, ends: tuple[Term, Term]) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
-    """The ends of a loop over cells that hold what is read for them, and the steps that read it."""
+    """The ends of a loop over cells that hold the numbers that are read for them, and the steps that read them."""
     steps: list[Step] = []
     held: dict[Term, Term] = {}
     for end, word in zip(ends, ("begin", "end"), strict=True):
-        for read in outside(end):
-            if not isinstance(read, Read) or read in held:
+        for part in outside(end):
+            if not isinstance(part, App) or part.op != "cast" or part.args[0] in held or not reads(part):
                 continue
-            if not contains("i32", read.dtype):
-                reader.problems.say("TG154.wide", read.span, name=read.tensor, dtype=read.dtype)
+            (number,), (first, *_) = part.args, reads(part)
+            if not contains("i32", number.dtype):
+                reader.problems.say("TG154.wide", first.span, name=text(number), dtype=number.dtype)
             cell = reader.fresh(f"{statement.name}_{word}")
-            steps += [Array(cell, read.dtype, (), LOCAL, span=read.span), Assign(cell, (), read, span=read.span)]
-            held[read] = Read(cell, (), read.dtype, read.span)
+            steps += [Array(cell, number.dtype, (), LOCAL, span=first.span), Assign(cell, (), number, span=first.span)]
+            held[number] = Read(cell, (), number.dtype, first.span)
     return tuple(steps), tuple(exchange(end, held) for end in ends)
