@@ -54,6 +54,11 @@ DEFECTS = (
     Defect("a negative index is divided", "obligations/width.py", "goal = where.settled(conjunction(a >= 0, b >= 1))", "goal = where.settled(b >= 1)", wrong("TG404_negative_division")),
     Defect("a loop is left one turn early", "obligations/recurrence.py", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 1}), old)", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 2}), old)", "tests/obligations/test_recurrence.py"),
     Defect("an interval is too narrow", "category/bounds.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
+    # names: what is put in is not what was meant
+    Defect("a tile is stored to outside of its array", "model/names.py", "return replace(made, guard=both(inside, made.guard)) if", "return replace(made, guard=made.guard) if", "tests/model/test_names.py::test_a_tile_carries_its_bounds"),
+    Defect("a name may be of a cell that is written", "model/names.py", "if cell := next(cells, None):", "if cell := next(cells, None) and None:", wrong("TG172_named_before_it_is_written")),
+    Defect("an index of an argument is bound by a def", "model/names.py", "& {*names_in(call.args)}:", "& {*call.args}:", wrong("TG103_names_hide")),
+    Defect("a difference of two names is their sum", "model/binders.py", "return replace(index, op=inner, left=", "return replace(index, left=", "tests/model/test_names.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
