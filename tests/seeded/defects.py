@@ -67,7 +67,8 @@ DEFECTS = (
     Defect("barriers are left out for threads too", "derive/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
     Defect("components are stored before the others are read", "derive/unpack.py", "        if self.now is None or isinstance(value, Const | Var) or", "        if self.now or isinstance(value, Const | Var) or", "tests/derive/test_unpack.py"),
     # printers
-    Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'in upto({bound})"', 'in upto({bound} + 1)"', "tests/validate/test_specs.py"),
+    Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'f"upto({bound})"', 'f"upto({bound} + 1)"', "tests/validate/test_specs.py"),
+    Defect("a loop begins one turn behind what data say", "emit/cuda_body.py", "between({self.scope.text(step.start)}, {bound})", "between(ix({self.scope.text(step.start)} + 1), {bound})", "tests/validate/test_edits.py"),
     Defect("a guard is not printed", "emit/body.py", '        return lines if guard == TRUE else block(f"if {self.scope.text(guard)}", lines)', "        return lines", "tests/validate/test_specs.py"),
     Defect("a wide access is taken where it is not", "schedule/wide.py", "            asked = conjunction(*[LAUNCHED] * any(not w.shared for w in quick), next(iter(quick)).condition)", "            asked = LAUNCHED", "tests/validate/test_specs.py"),
     Defect("a wide store and a wide load change places", "emit/cuda_body.py", "{access.way}{access.count}", "{'store' if access.way == 'load' else 'load'}{access.count}", "tests/validate/test_specs.py"),
