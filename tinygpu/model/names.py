@@ -209,10 +209,16 @@ class Names:
                 continue
             if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and float(index.text) < float(extent.text):
                 continue
-            if any(isinstance(node, tree.Unary) or (isinstance(node, tree.Binary) and node.op == "-") for node in nodes(index)):
+            if not all(map(self.natural, nodes(index))):
                 found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))
             found = both(found, tree.Binary("<", index, extent, span=index.span))
         return found
+
+    def natural(self, node: Any) -> bool:
+        """Whether a part of an index is never negative where those below it are not."""
+        if isinstance(node, tree.Name):
+            return node.name in self.extents or self.taken.get(node.name, ("",))[0] == "a size"
+        return isinstance(node, tree.Number | tree.Group) or (isinstance(node, tree.Binary) and node.op in ("+", "*", "//", "%"))
 
     # ── defs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

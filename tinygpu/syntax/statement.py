@@ -69,15 +69,22 @@ class Assign(
 class For(
     Node,
     for_extent="name extent sort body",
-    shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values:value})"),
+    for_range="name start extent body",
+    shown=(
+        "for {name} in {start:exclusive} .. {extent:exclusive}",
+        "for {name} < {extent:exclusive}⟨ in {sort}⟩",
+        "for {name} in ({values:value})",
+    ),
 ):
-    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+    """`for k < K { … }`, `for v < 4 in vector { … }`; with a `start`, `for z in a .. b { … }`; `values` for `for d in (16, 8, 4) { … }`,
+    then extent is None."""
 
     name: str
     extent: Expr | None
     body: tuple[Statement, ...]
     sort: str = "time"
     values: tuple[Expr, ...] = ()
+    start: Expr | None = None
 
 
 class If(Node, if_="guard body", shown="if {guard:disjunction}"):
