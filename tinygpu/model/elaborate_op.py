@@ -82,12 +82,19 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
 
 
 def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
-    """The free names of the shapes, in order of first use, with the place of that use."""
+    """The free names of the shapes, in order of first use, with the place of that use; then those that only `where` and the equations speak of."""
     sizes: dict[str, Span] = {}
     for tensor in (*op.inputs, *op.outputs):
         for name in nodes(tensor.shape):
             if isinstance(name, tree.Name) and name.name not in constants and name.name not in SPECIAL:
                 sizes.setdefault(name.name, name.span)
+    tensors = {t.name for t in (*op.inputs, *op.outputs)} | {t.name for e in op.equations for t in e.targets}
+    used = {n.name for e in op.equations for n in nodes(e.value) if isinstance(n, tree.Name)}
+    bound = {b.name for n in nodes((op.where, op.equations)) if isinstance(n, tree.FoldExpr) for b in n.binders}
+    indices = {n.name for e in op.equations for t in e.targets for n in nodes(t.index) if isinstance(n, tree.Name)}
+    for name in nodes(op.where):
+        if isinstance(name, tree.Name) and name.name in used - tensors - bound - indices - constants.keys() - SPECIAL.keys():
+            sizes.setdefault(name.name, name.span)
     return sizes
 
 

@@ -16,6 +16,7 @@ from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.ranges import checked, inferred
 from tinygpu.model.scope import Scope
+from tinygpu.model.state import Part, States, part
 from tinygpu.model.value import value
 from tinygpu.record import replace
 from tinygpu.syntax import tree
@@ -25,12 +26,16 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
     """The equations in order, and the scope with the intermediates that they bring."""
     places = {t.name: t.span for e in op.equations for t in e.targets}
     equations: dict[str, Equation] = {}
+    states = States(op, _equation)
     for equation in op.equations:
+        if len(equation.targets) == 1 and (piece := part(equation.targets[0])):
+            scope = _induced(equation, piece, states, equations, replace(scope, later=_later(places, equations, scope)))
+            continue
         around = scope  # none of the targets of a tuple is known on its right side
         for number, target in enumerate(equation.targets if _alike(equation, scope) else ()):
             if not _may_define(target, equations, scope):
                 continue
-            later = {n: s for n, s in places.items() if n not in equations and n not in around.tensors}
+            later = _later(places, equations, around)
             known = {name: tensor for name, tensor in scope.tensors.items() if name == target.name}
             inside = replace(around, later=later, tensors={**around.tensors, **known})
             done = _equation(target, equation, number, inside)
@@ -42,6 +47,22 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
         if output.role == "output" and output.name not in places:
             scope.problems.say("TG115.output", output.span, name=output.name, axes=", ".join("ijklmn"[: len(output.shape)]))
     return scope, tuple(equations.values())
+
+
+def _later(places: Mapping[str, Span], equations: Mapping[str, Equation], scope: Scope) -> dict[str, Span]:
+    """The tensors that equations further down bring."""
+    return {n: s for n, s in places.items() if n not in equations and n not in scope.tensors}
+
+
+def _induced(equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], scope: Scope) -> Scope:
+    """One of the two equations of a state: the scope with the state after its base, and after its step the equation."""
+    (target,) = equation.targets
+    if piece.time:
+        done = states.step(target, piece, equation, equations, scope)
+        equations.update({target.name: done} if done else {})
+    elif not scope.hides(target.name, target.span, "the tensor") or target.name in scope.tensors:
+        return states.begin(target, piece, equation, scope)
+    return scope
 
 
 def _intermediate(target: tree.Cell, done: Equation | None) -> Tensor:

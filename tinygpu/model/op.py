@@ -35,12 +35,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """`target[axes] = value`: for every point of the axes, one value. The axes are distinct index names with extents over the sizes."""
+    """`target[axes] = value`: for every point of the axes, one value. The axes are distinct index names with extents over the sizes.
+
+    A state is defined `along` one of its axes by induction: its value reads the state itself, earlier.
+    """
 
     target: str
     axes: tuple[Axis, ...]
     value: Term
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    along: str = ""
 
     def at(self, index: Iterable[Term]) -> Term:
         """The value at a point of the axes."""
@@ -85,6 +89,11 @@ class Op:
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name, intermediates included."""
         return next(t for t in self.tensors + self.intermediates if t.name == name)
+
+    @property
+    def states(self) -> tuple[Equation, ...]:
+        """The equations by induction."""
+        return tuple(e for e in self.equations if e.along)
 
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""

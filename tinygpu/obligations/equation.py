@@ -88,7 +88,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
     match term:
         case Const(value):
             return 1 if value > 0 else 0 if value == 0 else -1
-        case Read(name, index) if any(t.name == name for t in op.intermediates):
+        case Read(name, index) if any(e.target == name and not e.along for e in op.equations):
             equation = op.equation(name)
             bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
             return sign(substitute(equation.value, bind), op, point)

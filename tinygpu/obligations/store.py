@@ -65,7 +65,7 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term
 
 def inlined(op: Op, value: Term) -> Term:
     """A value with every intermediate replaced by its equation."""
-    return put_in(value, {t.name: op.equation(t.name) for t in op.intermediates})
+    return put_in(value, {e.target: e for e in op.equations if not e.along and e.target in {t.name for t in op.intermediates}})
 
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:

@@ -1,0 +1,176 @@
+"""States: tensors that are defined by induction along one of their axes.
+
+    u[0, i] = base        u[t + 1, i] = step(u[t, …])        ⟼        u[t, i] = base if t == 0 else step at t − 1
+
+Comes in: the equations of an op, of which some name an element by `0` and some by `t + 1`. Goes out: one equation for each state, which reads
+the state itself, earlier. The one idea: a state is a function of its index like every intermediate; what is asked beside is that a step
+reads what was there before it, so that there is one such function. Its length is what the other equations read of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from tinygpu.category.linear import as_written, number, plus, polynomial
+from tinygpu.category.term import Term, Var, equal, reads, select, substitute, tensors
+from tinygpu.diagnostic import Span
+from tinygpu.model.op import Equation, Tensor, put_in
+from tinygpu.model.problems import UNKNOWN, Problems
+from tinygpu.model.ranges import most
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import index
+from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
+
+Make = Callable[[tree.Cell, tree.Equation, int, Scope], Equation | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the two equations of a state: at which `place` of its index stands the time, and its name there, `""` where it is 0."""
+
+    place: int
+    time: str
+    span: Span
+
+    def without(self, target: tree.Cell) -> tree.Cell:
+        """The left side without the time."""
+        return replace(target, index=(*target.index[: self.place], *target.index[self.place + 1 :]))
+
+    def bare(self, target: tree.Cell) -> tree.Cell:
+        """The left side of a step, at `t`."""
+        at = target.index[self.place]
+        assert isinstance(at, tree.Binary)
+        return replace(target, index=(*target.index[: self.place], at.left, *target.index[self.place + 1 :]))
+
+
+def part(target: tree.Cell) -> Part | None:
+    """What a left side defines of a state; None where it is an ordinary one.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> op = parse("op f(x: f32[n]) -> (y: f32[n]) where T >= 0 { u[0, i] = x[i]\\n u[t + 1, i] = u[t, i]\\n y[i] = u[T, i] }").declarations[0]
+    >>> [p and (p.place, p.time) for e in op.equations for p in [part(e.targets[0])]]
+    [(0, ''), (0, 't'), None]
+    """
+    for place, at in enumerate(target.index):
+        match at:
+            case tree.Number("0"):
+                return Part(place, "", at.span)
+            case tree.Binary("+", tree.Name(name), tree.Number("1")):
+                return Part(place, name, at.span)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A state of which the base is known: its tensor, at which place of its index the time stands, and what it is at 0, without the time."""
+
+    tensor: Tensor
+    place: int
+    base: Equation
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The states of an op as its equations are read; `make` elaborates an ordinary one."""
+
+    op: tree.Op
+    make: Make
+    begun: dict[str, Begun] = field(default_factory=dict)
+
+    def begin(self, target: tree.Cell, one: Part, equation: tree.Equation, scope: Scope) -> Scope:
+        """The scope with the state whose base this is, or as it was, after a message."""
+        declared, say = scope.tensors.get(target.name), scope.problems.say
+        if declared is not None:
+            say("TG111.state_output" if declared.role == "output" else "TG114.twice", target.span, declared.span, name=target.name)
+            return scope
+        steps = [p for e in self.op.equations for t in e.targets if t.name == target.name and (p := part(t)) and p.time]
+        if [p.place for p in steps] != [one.place]:
+            names = [at.name if isinstance(at, tree.Name) else "t + 1" for at in target.index]
+            say("TG111.state_step", target.span, name=target.name, left=f"{target.name}[{', '.join(names)}]")
+            return scope
+        base, extent = self.make(one.without(target), equation, 0, scope), length(target.name, one.place, self.op, scope)
+        if base is None:
+            return scope
+        if extent is None:
+            say("TG113.state", steps[0].span, name=target.name, time=steps[0].time)
+            return scope
+        shape = [a.extent for a in base.axes]
+        shape.insert(one.place, extent)
+        made = Tensor(target.name, base.value.dtype, tuple(shape), "intermediate", target.span)
+        self.begun[target.name] = Begun(made, one.place, base)
+        return replace(scope, tensors={**scope.tensors, target.name: made})
+
+    def step(
+        self, target: tree.Cell, one: Part, equation: tree.Equation, known: Mapping[str, Equation], scope: Scope
+    ) -> Equation | None:
+        """The equation of a state, from its base and this step; `known` are those so far. None after a message."""
+        state = self.begun.get(target.name)
+        if state is None:
+            if not any(p and not p.time for e in self.op.equations for t in e.targets if t.name == target.name for p in [part(t)]):
+                scope.problems.say("TG111.state_base", target.span, name=target.name)
+            return None
+        shape = tuple(e - 1 if n == state.place else e for n, e in enumerate(state.tensor.shape))
+        inside = replace(scope, tensors={**scope.tensors, target.name: replace(state.tensor, shape=shape)})
+        step = self.make(one.bare(target), equation, 0, inside)
+        if step is None:
+            return None
+        between = {n: e for n, e in known.items() if not e.along and self.open(tensors(e.value), known)}
+        value, time = put_in(step.value, between), Var(one.time)
+        for read in reads(value):
+            if self.open({read.tensor}, known) and not earlier(read.index[self.begun[read.tensor].place], time):
+                scope.problems.say("TG111.state_order", read.span, name=read.tensor, time=one.time)
+                return None
+        axes = tuple(replace(a, extent=e) for a, e in zip(step.axes, state.tensor.shape, strict=True))
+        first = state.base.at(Var(a.name) for n, a in enumerate(axes) if n != state.place)
+        value = select(equal(time, 0), first, substitute(value, {one.time: time - 1}))
+        return Equation(target.name, axes, value, equation.span, one.time)
+
+    def open(self, names: Collection[str], known: Mapping[str, Equation]) -> bool:
+        """Whether one of these tensors is, or is made of, a state whose step is not known yet."""
+        met: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in met:
+                met.add(name)
+                waiting += tensors(known[name].value) if name in known else ()
+        return not met.isdisjoint(self.begun.keys() - known.keys())
+
+
+def earlier(at: Term, time: Var) -> bool:
+    """Whether a step at `time + 1` may read a state there: at `time`, or a number of turns before it.
+
+    >>> t = Var("t")
+    >>> earlier(t, t), earlier(t - 1, t), earlier(t + 1, t), earlier(Var("s"), t)
+    (True, True, False, False)
+    """
+    ahead = number(plus(polynomial(at), polynomial(time), -1))
+    return ahead is not None and ahead <= 0
+
+
+def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[str] = frozenset()) -> Term | None:
+    """How long a state is: one more than the latest time at which an output reads it, or else the step of another state; None where none does."""
+    found: Term | None = None
+    for equation, target in ((e, t) for e in op.equations for t in e.targets):
+        axes = ranges(target, op, scope, around | {name})
+        quiet = replace(scope.with_indices(axes), problems=Problems())
+        for cell in (c for c in nodes(equation.value) if isinstance(c, tree.Cell) and c.name == name and place < len(c.index)):
+            at = index(cell.index[place], quiet)
+            last = None if at.dtype == UNKNOWN else most(polynomial(at), axes)
+            end = None if last is None else as_written(last) + 1
+            if end is not None and (found is None or (number(plus(polynomial(end), polynomial(found), -1)) or 0) > 0):
+                found = end
+    return found
+
+
+def ranges(target: tree.Cell, op: tree.Op, scope: Scope, around: frozenset[str]) -> dict[str, Term]:
+    """The indices of a left side whose extents are known before it is read: all of an output's, the time of a state."""
+    output, one = scope.tensors.get(target.name), part(target)
+    if one is not None and one.time and target.name not in around:
+        end = length(target.name, one.place, op, scope, around)
+        return {one.time: end} if end is not None else {}  # what goes on together is as long
+    known = output is not None and len(output.shape) == len(target.index)
+    pairs = zip(target.index, output.shape, strict=True) if known and output else ()
+    return {n.name: e for n, e in pairs if isinstance(n, tree.Name)}
