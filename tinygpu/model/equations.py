@@ -59,7 +59,9 @@ def _induced(equation: tree.Equation, piece: Part, states: States, equations: di
     (target,) = equation.targets
     if piece.time:
         done = states.step(target, piece, equation, equations, scope)
-        equations.update({target.name: done} if done else {})
+        if done:
+            equations[target.name] = done
+            return replace(scope, tensors={**scope.tensors, target.name: states.begun[target.name].tensor})
     elif not scope.hides(target.name, target.span, "the tensor") or target.name in scope.tensors:
         return states.begin(target, piece, equation, scope)
     return scope

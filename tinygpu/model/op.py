@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Read, Term, memoised, rebuild, substitute, tensors
+from tinygpu.category.term import App, Axis, Read, Term, Var, memoised, rebuild, substitute, tensors
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -49,6 +49,14 @@ class Equation:
     def at(self, index: Iterable[Term]) -> Term:
         """The value at a point of the axes."""
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
+
+
+    @property
+    def cases(self) -> tuple[tuple[Term, Term], ...]:
+        """Of a state when its value is which: the base, and the step."""
+        assert isinstance(self.value, App), "a choice by its time"
+        first, base, later = self.value.args
+        return (first, base), (Var(self.along) > 0, later)
 
 
 @partial(memoised, few=0)
@@ -94,6 +102,22 @@ class Op:
     def states(self) -> tuple[Equation, ...]:
         """The equations by induction."""
         return tuple(e for e in self.equations if e.along)
+
+    def together(self, state: str) -> tuple[Equation, ...]:
+        """A state with those that it reads and that read it: they go on together."""
+        mine = self.reached(state)
+        return tuple(e for e in self.states if e.target == state or (e.target in mine and state in self.reached(e.target)))
+
+    def reached(self, name: str) -> set[str]:
+        """The tensors that an equation reads, and that their equations read."""
+        defined = {e.target: e for e in self.equations}
+        met: set[str] = set()
+        waiting = [name]
+        while waiting:
+            more = tensors(defined[waiting.pop()].value) - met
+            met |= more
+            waiting += more & defined.keys()
+        return met
 
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""

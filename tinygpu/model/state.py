@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.linear import as_written, number, plus, polynomial
-from tinygpu.category.term import Term, Var, equal, reads, select, substitute, tensors
+from tinygpu.category.term import Term, Var, equal, select, substitute, tensors
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, Problems
@@ -23,6 +23,7 @@ from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
 
+TOGETHER = " together"  # no name: what goes on together is as long
 Make = Callable[[tree.Cell, tree.Equation, int, Scope], Equation | None]
 
 
@@ -100,7 +101,13 @@ class States:
         shape.insert(one.place, extent)
         made = Tensor(target.name, base.value.dtype, tuple(shape), "intermediate", target.span)
         self.begun[target.name] = Begun(made, one.place, base)
-        return replace(scope, tensors={**scope.tensors, target.name: made})
+        return replace(scope, tensors={**scope.tensors, target.name: self.until(target.name)})
+
+    def until(self, name: str) -> Tensor:
+        """A state as long as its step may read it."""
+        state = self.begun[name]
+        shape = tuple(as_written(polynomial(e - 1)) if n == state.place else e for n, e in enumerate(state.tensor.shape))
+        return replace(state.tensor, shape=shape)
 
     def step(
         self, target: tree.Cell, one: Part, equation: tree.Equation, known: Mapping[str, Equation], scope: Scope
@@ -111,17 +118,14 @@ class States:
             if not any(p and not p.time for e in self.op.equations for t in e.targets if t.name == target.name for p in [part(t)]):
                 scope.problems.say("TG111.state_base", target.span, name=target.name)
             return None
-        shape = tuple(e - 1 if n == state.place else e for n, e in enumerate(state.tensor.shape))
-        inside = replace(scope, tensors={**scope.tensors, target.name: replace(state.tensor, shape=shape)})
-        step = self.make(one.bare(target), equation, 0, inside)
+        later = replace(one.bare(target), name=f"{target.name} at {one.time} + 1")  # what a step says of
+        there = {target.name: state.tensor, later.name: replace(self.until(target.name), name=later.name)}
+        inside = replace(scope, tensors={**scope.tensors, **there})
+        step = self.make(later, equation, 0, inside)
         if step is None:
             return None
         between = {n: e for n, e in known.items() if not e.along and self.open(tensors(e.value), known)}
         value, time = put_in(step.value, between), Var(one.time)
-        for read in reads(value):
-            if self.open({read.tensor}, known) and not earlier(read.index[self.begun[read.tensor].place], time):
-                scope.problems.say("TG111.state_order", read.span, name=read.tensor, time=one.time)
-                return None
         axes = tuple(replace(a, extent=e) for a, e in zip(step.axes, state.tensor.shape, strict=True))
         first = state.base.at(Var(a.name) for n, a in enumerate(axes) if n != state.place)
         value = select(equal(time, 0), first, substitute(value, {one.time: time - 1}))
@@ -139,17 +143,6 @@ class States:
         return not met.isdisjoint(self.begun.keys() - known.keys())
 
 
-def earlier(at: Term, time: Var) -> bool:
-    """Whether a step at `time + 1` may read a state there: at `time`, or a number of turns before it.
-
-    >>> t = Var("t")
-    >>> earlier(t, t), earlier(t - 1, t), earlier(t + 1, t), earlier(Var("s"), t)
-    (True, True, False, False)
-    """
-    ahead = number(plus(polynomial(at), polynomial(time), -1))
-    return ahead is not None and ahead <= 0
-
-
 def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[str] = frozenset()) -> Term | None:
     """How long a state is: one more than the latest time at which an output reads it, or else the step of another state; None where none does."""
     found: Term | None = None
@@ -159,18 +152,23 @@ def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[s
         for cell in (c for c in nodes(equation.value) if isinstance(c, tree.Cell) and c.name == name and place < len(c.index)):
             at = index(cell.index[place], quiet)
             last = None if at.dtype == UNKNOWN else most(polynomial(at), axes)
-            end = None if last is None else as_written(last) + 1
-            if end is not None and (found is None or (number(plus(polynomial(end), polynomial(found), -1)) or 0) > 0):
-                found = end
+            found = found if last is None else longer(as_written(last) + 1, longer(found, axes.get(TOGETHER)))
     return found
 
 
+def longer(a: Term | None, b: Term | None) -> Term | None:
+    """The longer one of two that differ by a number."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a if (number(plus(polynomial(a), polynomial(b), -1)) or 0) >= 0 else b
+
+
 def ranges(target: tree.Cell, op: tree.Op, scope: Scope, around: frozenset[str]) -> dict[str, Term]:
-    """The indices of a left side whose extents are known before it is read: all of an output's, the time of a state."""
+    """The indices of a left side whose extents are known before it is read: all of an output's, the time of a state's step, and its length."""
     output, one = scope.tensors.get(target.name), part(target)
     if one is not None and one.time and target.name not in around:
         end = length(target.name, one.place, op, scope, around)
-        return {one.time: end} if end is not None else {}  # what goes on together is as long
+        return {one.time: as_written(polynomial(end - 1)), TOGETHER: end} if end is not None else {}
     known = output is not None and len(output.shape) == len(target.index)
     pairs = zip(target.index, output.shape, strict=True) if known and output else ()
     return {n.name: e for n, e in pairs if isinstance(n, tree.Name)}

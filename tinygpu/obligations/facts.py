@@ -65,9 +65,10 @@ def inductions(op: Op) -> Iterator[Term]:
     """What a state is, as a promise that is kept: there is one such function, as each value is made of earlier ones. Of a step with a fold, or
     that may be infinite, nothing is said here."""
     for state in op.states:
-        if limited(state.value) and not folds(state.value):
-            here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
-            yield Fold("all", state.axes, TRUE, equal(here, state.value), BOOL)
+        here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
+        for when, value in state.cases:
+            if limited(value) and not folds(value):
+                yield Fold("all", state.axes, when, equal(here, value), BOOL)
 
 
 def instances(promise: Term, read: tuple[Read, ...]) -> Iterator[Term]:

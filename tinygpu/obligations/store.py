@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Term, substitute
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import FALSE, TRUE, Term, exchange, folds, reads, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.obligations.body import same
@@ -63,6 +64,21 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term
     return point.settled(inlined(op, substitute(equation.value, bind)))
 
 
+def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
+    """A claim with each state whose step is a fold as what that makes it, where the program has computed it too. From time 0 on a state is what its
+    equation says, whatever its length and its place."""
+    states = {e.target: e for e in op.states if any(folds(v) for _, v in e.cases)}
+    ours = set(reads(value))
+    mine = (r for r in reads(claim) if r.tensor in states and r not in ours)
+    bind: dict[Term, Term] = {}
+    for read in mine:
+        state = states[read.tensor]
+        time = read.index[[a.name for a in state.axes].index(state.along)]
+        if point.settled(time >= 0) == TRUE:
+            bind[read] = simplify(state.at(read.index), point)
+    return exchange(claim, bind)
+
+
 def inlined(op: Op, value: Term) -> Term:
     """A value with every intermediate replaced by its equation."""
     return put_in(value, {e.target: e for e in op.equations if not e.along and e.target in {t.name for t in op.intermediates}})
@@ -71,7 +87,8 @@ def inlined(op: Op, value: Term) -> Term:
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for ghost in trace.of(Fact):
-        for claim in same(ghost.value, ghost.claim, ghost.point, (Label(ghost.span, "said here"),)):
+        wanted = unfolded(program.op, ghost.value, ghost.claim, ghost.point)
+        for claim in same(ghost.value, wanted, ghost.point, (Label(ghost.span, "said here"),)):
             if isinstance(claim, Obligation):
                 claim = replace(claim, kind="holds", code="TG509", title="the cell does not hold what is said")
             yield claim

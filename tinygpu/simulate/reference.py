@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.number import Array, Value, held, load, zeros
-from tinygpu.category.term import Read, tensors
+from tinygpu.category.term import Read
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Equation, Op
 from tinygpu.record import dataclass, field
@@ -74,11 +74,11 @@ class _Values:
     def empty(self, name: str) -> Array:
         """Room for a tensor."""
         tensor = self.op.tensor(name)
-        return np.empty(box_of(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
+        return zeros(box_of(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
 
     def induced(self, name: str) -> None:
         """A state and those that it goes together with, turn by turn: each value is made of what was there before."""
-        together = {one.target: one for one in self.op.states if one.target not in self.arrays and name in reach(self.op, one.target) and one.target in reach(self.op, name)}
+        together = {one.target: one for one in self.op.together(name)}
         self.arrays.update((each, self.empty(each)) for each in together)
         times = {each: [a.name for a in one.axes].index(one.along) for each, one in together.items()}
         for turn in range(max(self.arrays[each].shape[axis] for each, axis in times.items())):
@@ -87,18 +87,6 @@ class _Values:
                 if turn < shape[axis]:
                     points = np.ix_(*(np.arange(turn, turn + 1) if a == axis else np.arange(n) for a, n in enumerate(shape)))
                     self.arrays[each][points] = self.at(one, points)
-
-
-def reach(op: Op, name: str) -> set[str]:
-    """The tensors that an equation reads, and that theirs read."""
-    met: set[str] = set()
-    waiting = [name]
-    defined = {e.target: e for e in op.equations}
-    while waiting:
-        new = tensors(defined[waiting.pop()].value) - met
-        met |= new
-        waiting += [n for n in new if n in defined]
-    return met
 
 
 def whole(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], names: list[str]) -> dict[str, Array]:
