@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tinygpu.category.solver import roomy
-from tinygpu.commands.common import BAD, show
-from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.commands.common import BAD, bug, show
+from tinygpu.diagnostic import TinygpuError
 
 COMMANDS = {
     "check": "prove each machine, for all sizes",
@@ -109,16 +109,6 @@ def console() -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
-
-
-def bug(error: Exception) -> Diagnostic:
-    """What is said of an exception that should not have been."""
-    what = f"{type(error).__name__}: {error}".split("\n")[0][:200]
-    helps = (
-        "nothing was proved and nothing was written by this command; the input may well be right",
-        "run it again with --debug, and report what it prints together with the input",
-    )
-    return Diagnostic("TG901", "a bug of tinygpu", notes=(what, *getattr(error, "__notes__", ())), helps=helps)
 
 
 def _plain_streams() -> None:

@@ -14,7 +14,8 @@ from tinygpu.record import dataclass, field
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Characters `start` to `end` (exclusive) of `file`, with 1-based line and column of both ends."""
+    """Characters `start` to `end` (exclusive) of `file`, with 1-based line and column of both ends. Where a name for a term stands, `origin` is
+    the place of what was written for it."""
 
     file: str = ""
     start: int = 0
@@ -23,6 +24,7 @@ class Span:
     column: int = 0
     end_line: int = 0
     end_column: int = 0
+    origin: Span | None = field(default=None, compare=False, repr=False)
 
     def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of the other.
@@ -66,6 +68,16 @@ class Diagnostic:
     @property
     def span(self) -> Span:
         return self.labels[0].span if self.labels else NOWHERE
+
+    @property
+    def places(self) -> tuple[Label, ...]:
+        """The labels; behind the first one where a term of a name comes from, unless a label is there."""
+        origin, found = self.span.origin, list(self.labels)
+        while origin is not None:
+            if all(label.span != origin for label in found):
+                found.append(Label(origin, "it is defined here"))
+            origin = origin.origin
+        return tuple(found)
 
     @property
     def headline(self) -> str:

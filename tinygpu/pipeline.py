@@ -15,9 +15,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tinygpu.category.deadline import TIME, Expired, within
 from tinygpu.category.node import forget
 from tinygpu.derive.derive import derive
-from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import said
@@ -94,21 +95,24 @@ def program(machine: Machine) -> Program:
     return replace(stage("derive", lambda: bounded(machine, lambda: derive(machine))), machine=machine)
 
 
-def check(machine: Machine, budget: int = BUDGET) -> Verdict:
-    """`machine → Proof, Refutation or Unknown`, for all sizes. Raises TinygpuError where the machine has no program."""
+def check(machine: Machine, budget: int = BUDGET, time: float = TIME) -> Verdict:
+    """`machine → Proof, Refutation or Unknown`, for all sizes, in at most so many seconds. Raises TinygpuError where the machine has no program."""
     forget()
-    steps = program(machine)
-    return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
+    with within(time):
+        steps = program(machine)
+        return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
 
 
 def bounded(machine: Machine, run: Callable[[], T]) -> T:
-    """Values that nest more deeply than Python descends are bad input: TG161."""
+    """Values that nest more deeply than Python descends are bad input, TG161, and what ends at a limit that is around is unknown, TG515."""
     try:
         return run()
     except RecursionError:
         text = "its values nest too deeply to be looked at"
         help = "let a loop do what many steps do one after the other"
         raise TinygpuError.of("TG161", f"{machine.title} is too large", machine.span, text, help) from None
+    except Expired as end:
+        raise TinygpuError(replace(verdicts.late(end), labels=end.labels or (Label(machine.span, "this machine"),))) from None
 
 
 def built(proof: Proof, machine: Machine | None = None) -> Built:
@@ -201,7 +205,7 @@ def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:
     from tinygpu.emit.module import kernel_texts
     from tinygpu.proof.certificate import certify
 
-    return certify(proof, said(spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
+    return certify(proof, said(spec.spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
 
 
 def module(title: str, machines: Sequence[Built]) -> str:
@@ -250,13 +254,20 @@ def sound(title: str, machines: Sequence[Built]) -> str:
     return text
 
 
-def build(proof: Proof, machine: Machine | None = None) -> Callable[..., Any]:
-    """`proof → launcher`, compiled at its first call. Raises TinygpuError where the module is not what was proved."""
+def build(proof: Proof, machine: Machine | None = None, time: float = TIME) -> Callable[..., Any]:
+    """`proof → launcher`, compiled at its first call, made in at most so many seconds. Raises TinygpuError where the module is not what was proved."""
     from tinygpu.emit.module import launcher_names
     from tinygpu.emit.python import identifier
     from tinygpu.run.load import load as load_module
 
-    ready = built(proof, machine)
-    text = sound(proof.program.name, [ready])
+    named = machine or proof.program.machine or Machine(proof.program.name, proof.program.op, ())
+    ready = timely(time, named, partial(built, proof, machine))
+    text = timely(time, named, partial(sound, proof.program.name, [ready]))
     loaded = stage("load", lambda: load_module(text, identifier(proof.program.op.name)))
     return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
+
+
+def timely(time: float, machine: Machine, run: Callable[[], T]) -> T:
+    """What is done of a proved machine, in at most so many seconds. Raises TinygpuError, TG515, where that is not enough."""
+    with within(time):
+        return bounded(machine, run)

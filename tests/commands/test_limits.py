@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -80,3 +81,12 @@ def test_a_vector_that_no_thread_can_hold_is_a_loop(lanes):
     ready = [pipeline.built(proof_of(VECTOR.replace("LANES", str(lanes))))]
     text, found = pipeline.read_back("m.tgpu", ready)
     assert not found and ("load128(" in text) == (lanes == 128)
+
+
+@pytest.mark.parametrize(("command", "said"), [("check", "TG515"), ("build", "TG515"), ("audit", "TG911")])
+def test_what_takes_longer_than_it_may_is_unknown(run, command, said):
+    more = ("-o", "kernels", "--jobs", "1") if command == "build" else ("--jobs", "1")
+    code, out, err = run(command, "good.tgpu", "--time", "0.000001", *more)
+    assert code == 3 and said in out + err and not Path("kernels").exists()
+    code, out, err = run(command, "good.tgpu", "--time", "0")
+    assert code == 2 and "invalid seconds" in err

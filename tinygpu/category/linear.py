@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
 from typing import TypeAlias
 
+from tinygpu.category.deadline import look
 from tinygpu.category.node import kept
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, lift, variables
 from tinygpu.category.text import sorting
@@ -77,6 +78,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
             return scaled(other, by)
     out: Polynomial = {}
     for m, c in p.items():
+        look()
         for n, d in q.items():
             both = _sorted(m + n)
             out[both] = out.get(both, 0) + c * d

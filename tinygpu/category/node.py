@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
+from tinygpu.category.deadline import look
 from tinygpu.category.dtype import DTYPES as DTYPES
 from tinygpu.category.dtype import FLOATS as FLOATS
 from tinygpu.category.dtype import INTEGERS as INTEGERS
@@ -153,6 +154,8 @@ def made(key: tuple[Any, ...], fields: tuple[Any, ...], bare: tuple[Any, ...], i
     object.__setattr__(term, "number", next(NUMBERS) if same is term else same.number)
     object.__setattr__(term, "parts", sum([part.parts for part in inside], 1))
     object.__setattr__(term, "deep", max([part.deep for part in inside], default=0) + 1)
+    if term.number & 0xFF == 0:  # not at every one
+        look()
     return term
 
 

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tinygpu.category.deadline import look
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, INTEGER, OPERATION, Function, domain
 from tinygpu.category.real import BITS, LONG, UNDEFINED, Beyond, Real, Undecided, between, of, stored
@@ -129,6 +130,7 @@ def limited(points: int) -> Iterator[list[int]]:
 
 def spend(points: int) -> None:
     """Takes so many points. Raises Beyond where that is too much."""
+    look()
     left = _left.get(None)
     if left is not None:
         left[0] -= points

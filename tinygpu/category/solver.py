@@ -13,9 +13,13 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from functools import cache
+from math import inf
 from typing import Any
 
+from tinygpu.category.deadline import SLACK, left, look
+
 TRIM_THRESHOLD, TOP_PAD, KEPT = -1, -2, 64 << 20  # glibc's numbers of two options, and bytes: two contexts
+LONGEST = 1_000_000  # seconds that a solver counts to
 SEARCHES = 5  # each with its own seed and its share of the budget
 
 
@@ -36,9 +40,13 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
         solver = z3.Cond(real, cells, search, context).solver()
         solver.set("rlimit", max(1, budget // SEARCHES))
         solver.set("random_seed", seed)
+        if left() < inf:
+            solver.set("timeout", int(1000 * (min(left(), LONGEST) + SLACK)) + 1)
         solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
         solver.add(formulas)
         verdict = solver.check()
+        if verdict == z3.unknown:
+            look()  # that the time was over is no answer
         effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), effort)  # of all in this context
         if verdict != z3.unknown:
             return verdict, solver.model() if verdict == z3.sat else None, effort

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tinygpu.category import reals
+from tinygpu.category.deadline import look
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.number import (
@@ -258,6 +259,7 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
     carrier = fold.monoid if isinstance(fold.monoid, Carrier) else None
     total = unit_of(carrier, c.exact) if carrier else unit(fold.monoid, fold.dtype, c.exact)
     for low in range(0, points, step):
+        look()
         count = min(step, points - low)
         places = np.unravel_index(np.arange(low, low + count), box)
         inner = dict(env)

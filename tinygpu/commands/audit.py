@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.commands.common import add_format, add_jobs, add_machine, print_json, show
+from tinygpu.category.deadline import TIME, within
+from tinygpu.commands.common import add_format, add_jobs, add_machine, add_time, print_json, show
 from tinygpu.commands.specs import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
@@ -52,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--replay", action="store_true", help="also ask both solvers who could do what, and run each on real numbers"
     )
     add_jobs(parser, "with --replay: how many processes (one for each core)")
+    add_time(parser)
     add_format(parser)
 
 
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as now:
         now("reading")
         found = subjects(arguments.paths, Path("proofs"), arguments.machine)
-        ledgers, again, problems = ledgers_of(found, arguments.replay, arguments.jobs, now)
+        ledgers, again, problems = ledgers_of(found, arguments.replay, arguments.jobs, now, arguments.time)
     if arguments.output_format == "json":
         sources = {name: {"sentence": a.sentence, "source": a.source} for name, a in AXIOMS.items()}
         print_json({"machines": ledgers, "axioms": sources, "trusted_by_all": list(BY_ALL)}, problems)
@@ -72,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def ledgers_of(
-    found: Sequence[Subject], again: bool, jobs: int, now: Callable[[str], None]
+    found: Sequence[Subject], again: bool, jobs: int, now: Callable[[str], None], limit: float = TIME
 ) -> tuple[list[Ledger], list[Replayed], list[Diagnostic]]:
     """The ledger of each machine that is proved, with what was proved again of it, and what is said of the others."""
     from tinygpu.commands.again import failures, replay_all
@@ -83,7 +85,7 @@ def ledgers_of(
     problems: list[Diagnostic] = []
     for subject, one in zip(found, replayed, strict=True):
         problems += (*subject.problems, *(failures(one) if one else ()))
-        known = subject.certificate if subject.certificate and not subject.problems else proved(subject)
+        known = subject.certificate if subject.certificate and not subject.problems else proved(subject, limit)
         if isinstance(known, Diagnostic):
             problems.append(known)
         else:
@@ -110,13 +112,14 @@ def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -
     return found
 
 
-def proved(subject: Subject) -> Certificate | Diagnostic:
+def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
     """A certificate made here and now, for what comes without one; or that it is not proved, and whether it is wrong, which is shown by `check`."""
     from tinygpu.proof.certificate import certify
     from tinygpu.proof.check import Refutation, check
     from tinygpu.proof.kernel import Proof
 
-    result = check(subject.program)
+    with within(limit):
+        result = check(subject.program)
     if isinstance(result, Proof):
         return certify(result)
     helps = (f"tinygpu check {subject.path} says why",) if subject.path.endswith(".tgpu") else ()

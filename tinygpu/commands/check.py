@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, place, print_json, show, write
-from tinygpu.commands.specs import Judged, chosen, exit_code, judge, judge_light, line, load_all, width_of
+from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
+from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.together import Progress, processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
@@ -22,7 +22,6 @@ from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu import pipeline
-    from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu check specs/"
@@ -42,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
     add_jobs(parser)
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
+    add_time(parser)
     add_format(parser)
 
 
@@ -54,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
     judged: list[Judged] = []
-    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs))
+    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs), arguments.time)
     with Progress() as now:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            one = judge(spec.path, machine, arguments.budget, hashed) if whole else next(light)
+            one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
             judged.append(noted(one) if arguments.notes else one)
             if keep is not None:
                 keep(spec, one)
@@ -68,16 +68,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
     return exit_code([*(j.word for j in judged), *(d.verdict for d in problems)])
-
-
-def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:
-    """The machines to look at; a name that is none of them may be that of one which is wrong."""
-    try:
-        return chosen(specs, names) if specs else ()
-    except TinygpuError:
-        if problems:
-            return ()
-        raise
 
 
 def known_property(why: str | None) -> None:

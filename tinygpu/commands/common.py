@@ -17,6 +17,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinygpu.category.deadline import TIME
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report, wants_color
 from tinygpu.report.formats import as_dict
@@ -43,6 +44,29 @@ def add_paths(parser: argparse.ArgumentParser, help: str = "files, folders, patt
 
 def add_jobs(parser: argparse.ArgumentParser, help: str = "processes, on Linux (default: one a core)") -> None:
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help=help)
+
+
+def add_time(parser: argparse.ArgumentParser) -> None:
+    help = f"the most that a machine may take; what takes longer is unknown ({TIME:g})"
+    parser.add_argument("--time", type=seconds, default=TIME, metavar="SECONDS", help=help)
+
+
+def seconds(text: str) -> float:
+    """A length of time that somebody typed. Raises ValueError, which argparse makes a message of."""
+    found = float(text)
+    if not found > 0:
+        raise ValueError(text)
+    return found
+
+
+def bug(error: Exception) -> Diagnostic:
+    """What is said of an exception that should not have been."""
+    what = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+    helps = (
+        "nothing was proved and nothing was written by this command; the input may well be right",
+        "run it again with --debug, and report what it prints together with the input",
+    )
+    return Diagnostic("TG901", "a bug of tinygpu", notes=(what, *getattr(error, "__notes__", ())), helps=helps)
 
 
 def find(paths: Sequence[str]) -> tuple[str, ...]:
@@ -131,7 +155,7 @@ def print_json(parts: Mapping[str, object], diagnostics: Iterable[Diagnostic] | 
 def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     """The texts of the files that diagnostics point into, those that can still be read."""
     out: dict[str, str] = {}
-    for name in {label.span.file for d in diagnostics for label in d.labels}:
+    for name in {label.span.file for d in diagnostics for label in d.places}:
         if name != "-" and os.path.isfile(name):
             with suppress(TinygpuError):
                 out[name] = read_text(name)

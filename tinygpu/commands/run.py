@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse.Namespace) -> bool:
     """Build and run every machine on the same arrays; whether all agree with their equations."""
-    from tinygpu.commands.build import module_name, module_text
+    from tinygpu.commands.make import module_name, module_text
     from tinygpu.emit.module import launcher_names
     from tinygpu.run.load import load
 

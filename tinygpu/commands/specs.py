@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tinygpu.category.deadline import TIME
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, read_text
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -91,20 +92,32 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine) for n in names))
 
 
+def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:
+    """The machines to look at; a name that is none of them may be that of one which is wrong."""
+    try:
+        return chosen(specs, names) if specs else ()
+    except TinygpuError:
+        if problems:
+            return ()
+        raise
+
+
 def names_of(machine: Machine) -> tuple[str, ...]:
     """What a machine may be asked for by."""
     return machine.name, machine.title, machine.op.name, machine.op.name.partition("[")[0]
 
 
-def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False) -> Judged:
-    """Check one machine, timed."""
+def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:
+    """Check one machine, timed, in at most so many seconds."""
     from tinygpu import pipeline
+    from tinygpu.proof.kernel import BUDGET
 
     start = time.perf_counter()
     try:
-        verdict = pipeline.check(machine) if budget is None else pipeline.check(machine, budget)
+        verdict = pipeline.check(machine, BUDGET if budget is None else budget, limit)
     except TinygpuError as error:
-        return Judged(path, machine, "error", error.diagnostics, time.perf_counter() - start)
+        word = "unknown" if all(d.verdict == "unknown" for d in error.diagnostics) else "error"
+        return Judged(path, machine, word, error.diagnostics, time.perf_counter() - start)
     except Exception as error:
         error.add_note(f"while checking {machine.title} of {path}")
         raise
@@ -120,7 +133,9 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
     return Judged(path, machine, "proved", (), seconds, facts, verdict)
 
 
-def judge_light(machines: Sequence[tuple[Loaded, Machine]], budget: int | None, hashed: bool, jobs: int) -> Iterator[Judged]:
+def judge_light(
+    machines: Sequence[tuple[Loaded, Machine]], budget: int | None, hashed: bool, jobs: int, limit: float = TIME
+) -> Iterator[Judged]:
     """Check machines on several cores, in order, and without their verdicts."""
     if min(len(machines), jobs) > 1:
         import tinygpu.proof.check
@@ -128,7 +143,7 @@ def judge_light(machines: Sequence[tuple[Loaded, Machine]], budget: int | None, 
 
     def one(number: int) -> tuple[str, tuple[Diagnostic, ...], float, Facts | None]:
         spec, machine = machines[number]
-        judged = judge(spec.path, machine, budget, hashed)
+        judged = judge(spec.path, machine, budget, hashed, limit)
         return judged.word, judged.diagnostics, judged.seconds, judged.facts
 
     def length(number: int) -> int:

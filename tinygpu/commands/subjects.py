@@ -117,7 +117,7 @@ def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
                 certificate = read_certificate(read_text(str(file)))
                 if certificate.program != text:
                     problems.append(_stale(file, "program", machine.title))
-                elif certificate.source != sha(said(spec.tree, machine.name)):
+                elif certificate.source != sha(said(spec.spec.tree, machine.name)):
                     problems.append(_stale(file, "text", machine.title))
                 else:
                     names = (("machine", certificate.machine, machine.title), ("op", certificate.op, machine.op.name))

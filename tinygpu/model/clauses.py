@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from tinygpu.category.term import Const
+from tinygpu.category.term import TRUE, Const
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.problems import UNKNOWN, Problems, head
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import index
+from tinygpu.model.value import condition, index
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
@@ -89,6 +89,37 @@ def clauses_of(machine: tree.Machine, problems: Problems) -> Clauses:
     for second in whole.of(tree.ProgramClause)[1:]:
         problems.say("TG102.program", second.span, whole.of(tree.ProgramClause)[0].span)
     return whole
+
+
+def decided(machine: tree.Machine, constants: Mapping[str, int], problems: Problems) -> tree.Machine:
+    """A machine for one choice of its params: of each `if` the clauses, or nothing."""
+
+    def taken(clauses: tuple[tree.Clause, ...]) -> Iterator[tree.Clause]:
+        for one in clauses:
+            if isinstance(one, tree.IfClause):
+                yield from taken(one.clauses) if _true(one.condition, Scope(problems, constants=constants)) else ()
+            elif isinstance(one, tree.LaunchClause | tree.ForEquation | tree.Stage):
+                yield replace(one, clauses=tuple(taken(one.clauses)))
+            else:
+                yield one
+
+    for param in (p for node in nodes(machine.clauses) if isinstance(node, tree.IfClause) for p in node.clauses):
+        if isinstance(param, tree.Param):
+            problems.say("TG173.param", param.span, name=param.name)
+    return replace(machine, clauses=tuple(taken(machine.clauses)))
+
+
+def _true(expr: tree.Expr, scope: Scope) -> bool:
+    """Whether a condition over params holds; says so where it speaks of anything else."""
+    private = Problems()
+    found = condition(expr, replace(scope, problems=private))
+    if not isinstance(found, Const) or found.dtype == UNKNOWN:
+        unknown = [d for d in private.found if d.code != "TG101"]
+        for diagnostic in unknown:
+            scope.problems.take(diagnostic)
+        if not unknown:
+            scope.problems.say("TG173.open", expr.span)
+    return found == TRUE
 
 
 def names_in(node: object) -> Iterator[str]:

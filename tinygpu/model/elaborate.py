@@ -7,23 +7,25 @@ The one idea: after this nothing is a name any more, what follows works on terms
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
-from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, declared, fixed, names_in, unused
+from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
+from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, source
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
-from tinygpu.record import dataclass, replace
+from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
 from tinygpu.syntax.target import CPU, common, strange
 
 ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
@@ -34,12 +36,13 @@ Variant = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), and what may
-    be a slip of the pen."""
+    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), what may
+    be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
     warnings: tuple[Diagnostic, ...] = ()
+    tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     def op(self, name: str) -> Op:
         """The op of that name. Raises KeyError."""
@@ -65,22 +68,24 @@ Served = Mapping[str, list[Instance] | None]
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
+    every, (file, wrong) = file, without_names(file, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
-    unused(params.values(), set(names_in(file.declarations)), "file", problems)
+    unused(params.values(), set(names_in((every.declarations, file.declarations))), "file", problems)
     known = combinations(_constant(params), problems)
-    served = _ops(file, monoids_of(file, known[0] if known else {}, problems))
+    served = _ops(file, monoids_of(file, known[0] if known else {}, problems), wrong)
     names: dict[str, Span] = {}
     machines: list[Machine] = []
+    for one in every.declarations:
+        if isinstance(one, tree.Op | tree.Machine | tree.Monoid | tree.Def):
+            _once(one, names, problems)
     for declaration in file.declarations:
-        if isinstance(declaration, tree.Op | tree.Machine | tree.Monoid):
-            _once(declaration, names, problems)
         if isinstance(declaration, tree.Import):
             problems.say("TG109.import", declaration.span)
         if isinstance(declaration, tree.Machine):
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
-            machines += made if problems.told == before else []
-    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings))
+            machines += made if problems.told == before and declaration.name not in wrong else []
+    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
     return spec
 
@@ -94,7 +99,7 @@ def _constant(params: Params) -> dict[str, tree.Param]:
     return found
 
 
-def _ops(file: tree.File, scope: Scope) -> Served:
+def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
     """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
     served: dict[str, list[Instance] | None] = {}
     for op in file.declarations:
@@ -104,13 +109,13 @@ def _ops(file: tree.File, scope: Scope) -> Served:
         made = elaborate_op(op, scope)
         dtypes = op.family.dtypes if op.family else ("",)
         variants: list[Variant] = [((op.family.variable, d),) if op.family else () for d in dtypes]
-        right = len(scope.problems) == before
+        right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, d)), v) for o, v, d in zip(made, variants, dtypes, strict=right)]
         served[op.name] = ready if right else None
     return served
 
 
-def _once(declaration: tree.Op | tree.Machine | tree.Monoid, names: dict[str, Span], problems: Problems) -> None:
+def _once(declaration: tree.Op | tree.Machine | tree.Monoid | tree.Def, names: dict[str, Span], problems: Problems) -> None:
     kind, name = type(declaration).__name__.lower(), declaration.name
     place = head(declaration.span, f"{kind} {name}")
     if name in names:
@@ -151,6 +156,13 @@ class Draft:
         """`machine NAME`."""
         return head(self.tree.span, f"machine {self.tree.name}")
 
+    def at(self, constants: Mapping[str, int]) -> Draft:
+        """With the clauses of one choice."""
+        if not any(isinstance(node, tree.IfClause) for node in nodes(self.tree.clauses)):
+            return self
+        machine = decided(self.tree, constants, self.problems)
+        return replace(self, tree=machine, clauses=clauses_of(machine, self.problems))
+
     def scope(self, op: Op, constants: Mapping[str, int]) -> Scope:
         """The names of its preconditions and extents: sizes and params."""
         return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants, monoids=Monoids()).inside_brackets()
@@ -183,13 +195,13 @@ def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, prob
 def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:
     """The machines of one op: one for each choice of params that the preconditions allow."""
     problems, before = draft.problems, len(draft.problems)
-    allowed = [one for one in chosen if _holds(draft, instance.op, one)]
+    allowed = [one for one in chosen if _holds(draft.at(one), instance.op, one)]
     if chosen and not allowed and len(problems) == before:
         problems.say("TG142.choices", draft.place)
     made: list[Machine] = []
     for constants in allowed:
         if len(problems) == before:
-            made += _one(draft, instance, constants)
+            made += _one(draft.at(constants), instance, constants)
     return made
 
 

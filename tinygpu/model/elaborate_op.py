@@ -58,7 +58,7 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     too_long(equations, problems)
     every = tuple(scope.tensors.values())
     inputs, outputs, intermediates = (tuple(t for t in every if t.role == role) for role in ("input", "output", "intermediate"))
-    if len(problems) == before:  # a mistyped name leaves its tensor unread: one message is enough
+    if len(problems) == before and UNKNOWN not in scope.used:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
     guards = tuple(dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))

@@ -51,7 +51,7 @@ class Problems:
 
     def take(self, diagnostic: Diagnostic) -> None:
         """Records a message, unless the same one stands at the same place already."""
-        key = diagnostic.code, diagnostic.title, diagnostic.span
+        key = diagnostic.code, diagnostic.title, diagnostic.span.origin or diagnostic.span
         if key not in self.seen:
             self.seen.add(key)
             (self.found if diagnostic.verdict == "error" else self.warnings).append(diagnostic)

@@ -14,10 +14,10 @@ from tinygpu.category.term import BOOL, DTYPES, INDEX, INTEGERS, App, Const, Rea
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL
 from tinygpu.model.op import Tensor
-from tinygpu.model.problems import Problems, counted
+from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.record import dataclass, field, replace
 
-SPECIAL = {"inf": Const(float("inf"), LITERAL), "true": Const(True, BOOL), "false": Const(False, BOOL)}
+SPECIAL = {UNKNOWN: WRONG, "inf": Const(float("inf"), LITERAL), "true": Const(True, BOOL), "false": Const(False, BOOL)}
 OUTSIDE, GHOST = "outside a program", "in a ghost fact"  # places where no shuffle may stand
 # what other languages call them
 ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from tinygpu.category.deadline import about
 from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
@@ -83,8 +84,9 @@ def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:
     sure = tuple(p for p in program.op.promises if compared(p))
     known = (*program.op.promises, *inductions(program.op))
     for name, property, views in PROPERTIES:
-        for claim in property(program, side(*views)):
-            claim = promised(alike(claim, laws=views == REALS), known if views == REALS else sure)
-            if views != REALS:
-                claim = controlled(claim, views != ALWAYS)
-            yield name, with_theorems(cancelled(claim), program.op.sizes)
+        with about(f"what has to be proved of the property `{name}`", (Label(program.span, "of this machine"),)):
+            for claim in property(program, side(*views)):
+                claim = promised(alike(claim, laws=views == REALS), known if views == REALS else sure)
+                if views != REALS:
+                    claim = controlled(claim, views != ALWAYS)
+                yield name, with_theorems(cancelled(claim), program.op.sizes)

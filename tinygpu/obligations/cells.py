@@ -155,7 +155,8 @@ def ways(
     """Writers of a cell and the turns that they write it in: all threads, and turns, as one number; or axis by axis."""
     walked = tuple(a for a in loops if any(a.name in variables(i) for i in index))
     unrolled = tuple(a for a in walked if a.sort != "time")
-    for turns in dict.fromkeys((walked, unrolled)):
+    short = tuple(a for a in walked if isinstance(a.extent, Const))
+    for turns in dict.fromkeys((walked, short, unrolled)):
         yield solved(cells, index, writers + turns, turns, point)
     if len(cells.place) > 1 and all(isinstance(a.extent, Const) for a in writers):
         slow = tuple(a for a in unrolled if a.sort != "vector" and isinstance(a.extent, Const))

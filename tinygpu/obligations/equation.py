@@ -69,7 +69,7 @@ def _earlier(equation: Equation, state: Equation, before: bool, read: Read, poin
     help = f"read {state.target} at {equation.along} or before, in the step at {equation.along} + 1"
     goal = point.settled(time < Var(equation.along) + (1 if before else 0))
     labels = (Label(where.span, "what is read here is not there yet"),)
-    return Obligation("equation", "TG515", title, f"{text(read)} is earlier", point.facts, goal, labels, help)
+    return Obligation("equation", "TG516", title, f"{text(read)} is earlier", point.facts, goal, labels, help)
 
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:

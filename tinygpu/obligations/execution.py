@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import assert_never
 
+from tinygpu.category.deadline import doing
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import (
@@ -34,7 +35,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.diagnostic import Span
+from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
@@ -126,6 +127,7 @@ class Execution:
         around = self.place
         for number, step in enumerate(body):
             self.place = replace(around, path=(*around.path, number))
+            doing("what this step leaves in its cells", (Label(step.span, "this step"),))
             match step:
                 case Array(name):
                     self.state[name] = unwritten(step)

@@ -3,6 +3,7 @@
     new(f) without the previous value          →  after the loop, the value of the last iteration
     new(f) = previous(f) ⊕ contributions       →  old(f) ⊕ the fold of the contributions over the iterations
     new(f) = value if f == e(x) else previous  →  the value at x = e⁻¹(f), or old(f)
+    new(f) = value if x < b else previous(f)       →  the value at the last x of those, or old(f)
     new(f) = v if v > previous(f) else previous(f)  →  a maximum
 
 Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
@@ -11,9 +12,11 @@ Only `previous(f)` at the cell's own index is the cell itself; its neighbour is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from tinygpu.category.linear import as_written, polynomial, solve, without
+from tinygpu.category.bounds import at_corner, divided
+from tinygpu.category.known import Known, nonnegatives
+from tinygpu.category.linear import ONE, as_written, constant, number, plus, polynomial, solve, stride, without
 from tinygpu.category.monoid import Monoid, monoids_on
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
@@ -159,29 +162,64 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
         there, written = (substitute(t, {x: point}) for t in (condition, value))
         before, after = (conjunction(within(point, end), there) for end in (Var(x), axis.extent))
         return select(before, written, old), select(after, written, old)
-    return _close_ring(axis, previous, condition, value, old)
+    return _close_last(axis, previous, condition, value, old)
 
 
-def _close_ring(axis: Axis, previous: Read, condition: Term, value: Term, old: Term) -> tuple[Term, Term] | None:
-    """A slot of a ring, `(x + c) % n == f`: what it holds is of the last iteration that fell on it, `y = x−1 − (x−1 + c − f) % n`."""
-    x = axis.name
-    for part in conjuncts(condition):
-        match part:
-            case App("eq", (App("mod", (e, Const(int(n)))), f)) | App("eq", (f, App("mod", (e, Const(int(n)))))) if n > 0:
-                form, own = polynomial(e), (Var(x),)
-                if form.get(own) != 1 or x in variables(as_written(without(form, own))) | variables(f):
-                    continue
-                others = [c for c in conjuncts(condition) if c != part and x in variables(c)]
-                # an iteration that others kept from writing leaves what an earlier one wrote, which is not followed
-                rest = Read(f"{previous.tensor} ring{UNSOLVED}", (*previous.index, Var(x)), previous.dtype) if others else old
-                forms = []
-                for now in (Var(x), axis.extent):
-                    last = now - 1 - (substitute(e, {x: now - 1}) - f) % n
-                    there = conjunction(last >= 0, substitute(condition, {x: last}))
-                    otherwise = old if rest == old else select(last < 0, old, substitute(rest, {x: now}))
-                    forms.append(select(there, substitute(value, {x: last}), otherwise))
-                return forms[0], forms[1]
+def _close_last(axis: Axis, previous: Read, condition: Term, value: Term, old: Term) -> tuple[Term, Term] | None:
+    """A cell that is written again and again, or a slot of a ring, `(x + c) % n == f`: what it holds is of the last iteration that fell on it,
+    `y = w−1 − (w−1 + c − f) % n` of those before w; a guard `x < b` ends the writing, a guard `x ≥ b` begins it."""
+    x, parts = axis.name, conjuncts(condition)
+    slots = [slot for part in parts if (slot := _slot(part, x)) is not None]
+    part, e, f, n = slots[0] if slots else (TRUE, Const(0), Const(0), 1)
+    found = [ends(other, x) for other in parts if other != part and x in variables(other)]
+    if not slots and (None in found or not found):
+        return None
+    stops = [] if None in found else [end for several in found for end in several or ()]
+    # an iteration that other guards kept from writing leaves what an earlier one wrote, which is not followed
+    rest = Read(f"{previous.tensor} ring{UNSOLVED}", (*previous.index, Var(x)), previous.dtype) if None in found else old
+
+    def before(now: Term, stops: Sequence[Term]) -> Term:
+        """What the iterations before one left: where the writing ends later, those before that end."""
+        if stops:
+            end, *further = stops
+            later = plus(polynomial(end), polynomial(now), -1)
+            if at_corner(later, Known.of({x: axis.extent})):
+                return before(now, further)
+            return before(end, further) if number(later) else select(now <= end, before(now, further), before(end, further))
+        last = now - 1 - (substitute(e, {x: now - 1}) - f) % n if slots else now - 1
+        there = conjunction(last >= 0, substitute(condition, {x: last}))
+        otherwise = old if rest == old else select(last < 0, old, substitute(rest, {x: now}))
+        return select(there, substitute(value, {x: last}), otherwise)
+
+    return before(Var(x), stops), before(axis.extent, stops)
+
+
+def _slot(part: Term, x: str) -> tuple[Term, Term, Term, int] | None:
+    """`(x + c) % n == f` with its sides `x + c` and f, and n."""
+    match part:
+        case App("eq", (App("mod", (e, Const(int(n)))), f)) | App("eq", (f, App("mod", (e, Const(int(n)))))) if n > 0:
+            pace, others = stride(polynomial(e), x)
+            if pace == ONE and x not in variables(as_written(others)) | variables(f):
+                return part, e, f, n
     return None
+
+
+def ends(guard: Term, x: str) -> list[Term] | None:
+    """Where a guard that holds between two points ends, the `b` of `x < b`; None of another one.
+
+    >>> from tinygpu.category.term import text
+    >>> x, n = Var("x"), Var("n")
+    >>> [[text(b) for b in ends(g, "x")] for g in (x + 1 < n, x * 2 <= n, x >= n)], ends(x < n % x, "x")
+    ([['n - 1'], ['ceil((n + 1) / 2)'], []], None)
+    """
+    found: list[Term] = []
+    for form in nonnegatives(guard):
+        pace, rest = stride(form, x)
+        if pace is None or (c := number(pace)) is None:
+            return None
+        if c < 0:
+            found.append(as_written(divided("ceildiv", plus(rest, ONE), constant(-c))))
+    return found if nonnegatives(guard) else None
 
 
 def _close_fold(axis: Axis, previous: Read, new: Term, old: Term, guard: Term = TRUE) -> tuple[Term, Term] | None:

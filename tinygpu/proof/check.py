@@ -6,10 +6,12 @@ nowhere in the simulator is a weakness of the checker, and is reported as unknow
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
+from tinygpu.category.deadline import Expired, doing
 from tinygpu.category.term import tensors
-from tinygpu.diagnostic import Diagnostic
+from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
@@ -21,44 +23,72 @@ LONGEST = 200  # characters of a title
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """The program is wrong: one diagnostic with the smallest case found, and the sizes of it."""
+    """The program is wrong: one diagnostic with the smallest case found, and the sizes of it; `left` are the claims that are open."""
 
     program: Program = field(repr=False)
     diagnostic: Diagnostic
     sizes: tuple[tuple[str, int], ...] = ()
+    left: tuple[Open, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither: what could not be proved, and why."""
+    """Neither: what could not be proved, and why; `left` are the claims that are open."""
 
     program: Program = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
+    left: tuple[Open, ...] = field(default=(), repr=False)
 
 
 Verdict: TypeAlias = Proof | Refutation | Unknown
 
 
 def check(program: Program, budget: int = BUDGET) -> Verdict:
-    """`Program → Verdict`. A claim that makes the rest moot is shown at once, others before anything is asked about the largest sizes;
-    only where that cannot be done, or something else is seen to go wrong, everything else is asked."""
+    """`Program → Verdict`. What takes longer than the limit around allows is unknown, with what was being done."""
+    known: list[Open] = []
+    doing("what the program says", (Label(program.span, "this machine"),))
+    try:
+        return _decided(program, budget, known)
+    except Expired as end:
+        return Unknown(program, (late(end), *map(_unknown, told(known))), tuple(known))
+
+
+def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
+    """A claim that makes the rest moot is shown at once, others before anything is asked about the largest sizes; only where that cannot be
+    done, or something else is seen to go wrong, everything else is asked. What is open is `left`."""
     result = prove(program, budget, hasty=True)
     if isinstance(result, Proof):
         return result
+    left[:] = result
     from tinygpu.proof.counterexample import find, search  # the simulator and numpy are loaded only when there is something to show
 
+    doing(f"whether a run at a small size shows that this is false: {sentence(left[0])}", left[0].claim.labels)
     known, hasty = search(budget), any(o.model is not None for o in result)
     codes = {result[-1].claim.code} if moot(result[-1]) else {o.claim.code for o in result}
     found = find(program, result, moot(result[-1]), budget, known)
     if hasty and (found is None or found.diagnostic.code not in codes):
         result = prove(program, budget)
         assert not isinstance(result, Proof), "a claim with a model against it is no theorem"
+        left[:] = result
         found = find(program, result, budget=budget, known=known)
     if found is not None:
-        return Refutation(program, found.diagnostic, tuple(found.sizes.items()))
-    lost = any(o.claim.code == "TG501" for o in result)  # then a value has no form, which also hides what it was made of
-    told = [o for o in result if not consequence(o) and not (lost and o.claim.kind == "followed")] or list(result)
-    return Unknown(program, tuple(dict.fromkeys(map(_unknown, told))))
+        return Refutation(program, found.diagnostic, tuple(found.sizes.items()), result)
+    return Unknown(program, tuple(dict.fromkeys(map(_unknown, told(result)))), result)
+
+
+def told(left: Sequence[Open]) -> list[Open]:
+    """What is said of what is open: not what follows from another one."""
+    lost = any(o.claim.code == "TG501" for o in left)  # then a value has no form, which also hides what it was made of
+    return [o for o in left if not consequence(o) and not (lost and o.claim.kind == "followed")] or list(left)
+
+
+def late(end: Expired) -> Diagnostic:
+    """What is said where the limit was reached: what was being done then, where, and what to do."""
+    title = f"not decided, because {end}: {shortened(end.what)}" if end.what else f"not decided, because {end}"
+    help = (
+        "give it longer with --time SECONDS (time=SECONDS in Python), say with `holds` what a cell holds, or take the machine apart"
+    )
+    return Diagnostic("TG515", title, end.labels, "unknown", helps=(help,))
 
 
 def consequence(open: Open) -> bool:
@@ -70,10 +100,19 @@ def consequence(open: Open) -> bool:
     return any(name.endswith(UNSOLVED) for term in terms for name in tensors(term))
 
 
+def sentence(open: Open) -> str:
+    """What a claim says."""
+    return getattr(open.claim, "sentence", open.claim.title)
+
+
+def shortened(text: str) -> str:
+    """A sentence of which nobody needs all."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2].rstrip()} …"
+
+
 def _unknown(open: Open) -> Diagnostic:
     claim = open.claim
-    sentence = getattr(claim, "sentence", claim.title)
-    statement = sentence if len(sentence) <= LONGEST else f"that this never happens: {claim.title}"
+    statement = sentence(open) if len(sentence(open)) <= LONGEST else f"that this never happens: {claim.title}"
     weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
     otherwise = "state what a cell holds with `holds`, or raise the budget"
     helps = () if isinstance(claim, Gap) else (claim.help or otherwise,)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import z3
 
+from tinygpu.category.deadline import about
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -95,7 +96,9 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result
         return hasty and any(o.model is not None for o in left)
 
     for claim in claims_of(program, wrong):
-        match discharge(claim, budget // HASTE if wrong() else budget):
+        with about(getattr(claim, "sentence", claim.title), claim.labels):
+            found = discharge(claim, budget // HASTE if wrong() else budget)
+        match found:
             case Theorem() as theorem:
                 theorems.append(theorem)
             case open:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import parts
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -54,11 +54,16 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "title": diagnostic.title,
         "verdict": diagnostic.verdict,
-        "labels": [{**parts(label.span), "text": label.text} for label in diagnostic.labels],
+        "labels": [{**placed(label.span), "text": label.text} for label in diagnostic.places],
         "counterexample": None if case is None else [{"name": name, "values": list(values)} for name, values in case.rows],
         "notes": list(diagnostic.notes),
         "helps": list(diagnostic.helps),
     }
+
+
+def placed(span: Span) -> dict[str, Any]:
+    """A place as plain data."""
+    return {name: part for name, part in parts(span).items() if name != "origin"}
 
 
 def to_sarif(diagnostics: tuple[Diagnostic, ...]) -> str:
@@ -73,16 +78,16 @@ def to_sarif(diagnostics: tuple[Diagnostic, ...]) -> str:
 
 
 def _result(diagnostic: Diagnostic) -> dict[str, Any]:
-    placed = [label for label in diagnostic.labels if label.span.line]
+    found = [label for label in diagnostic.places if label.span.line]
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "level": SARIF_LEVEL.get(diagnostic.verdict, "error"),
         "message": {"text": _message(diagnostic)},
-        "locations": [_location(label) for label in placed[:1]],
+        "locations": [_location(label) for label in found[:1]],
         "properties": {"verdict": diagnostic.verdict},
     }
-    if len(placed) > 1:
-        result["relatedLocations"] = [{"id": n, **_location(label)} for n, label in enumerate(placed[1:])]
+    if len(found) > 1:
+        result["relatedLocations"] = [{"id": n, **_location(label)} for n, label in enumerate(found[1:])]
     return result
 
 
@@ -102,7 +107,7 @@ def _location(label: Label) -> dict[str, Any]:
 
 def _message(diagnostic: Diagnostic) -> str:
     """The title, what the first label says, the smallest case and the helps, on lines of their own."""
-    lines = [diagnostic.title, *(label.text for label in diagnostic.labels if label.text)]
+    lines = [diagnostic.title, *(label.text for label in diagnostic.places if label.text)]
     if diagnostic.case is not None:
         lines += [f"{name}: {' and '.join(values)}" for name, values in diagnostic.case.rows]
     lines += [f"note: {note}" for note in diagnostic.notes] + [f"help: {help}" for help in diagnostic.helps]

@@ -63,7 +63,7 @@ def _places(diagnostic: Diagnostic, sources: Mapping[str, str], paint: Paint) ->
     """For each file: where, and the lines. The first label's file comes first."""
     rows: list[str] = []
     primary = diagnostic.labels[0] if diagnostic.labels else None
-    for file, labels in by_file(diagnostic.labels).items():
+    for file, labels in by_file(diagnostic.places).items():
         rows.append(paint("gutter", " -->" if not rows else " :::") + f" {location(labels[0].span)}")
         if file in sources:
             rows.extend(snippet(sources[file], labels, primary, paint))

@@ -13,6 +13,7 @@ from typing import assert_never
 import numpy as np
 
 from tinygpu.category import reals
+from tinygpu.category.deadline import look
 from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, text
@@ -89,6 +90,7 @@ class Run:
 
     def spend(self, turns: int = 1) -> None:
         """Takes that many steps of all lanes from the budget, and one step from the work that may be done."""
+        look()
         self.budget[0] -= turns * self.group.lanes
         self.budget[1] -= turns * self.group.lanes + STEP
         if min(self.budget) < 0:

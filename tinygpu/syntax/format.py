@@ -47,7 +47,7 @@ def format_expr(expr: tree.Expr) -> str:
 
 def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
     match declaration:
-        case tree.Import() | tree.Param():
+        case tree.Import() | tree.Param() | tree.Def():
             return _rows(declaration, 0, comments)
         case tree.Op():
             rows = _op_rows(declaration, comments)
@@ -74,9 +74,10 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows += _tensor_rows(op.outputs)
         where = f" where {show(op.where)}" if op.where else ""
         rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
-    sides = [show(e).partition(f" ={BREAK}") for e in op.equations]
+    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation) else ("", "", "") for e in op.equations]
     column = max((len(left) for left, _, _ in sides), default=0)
-    rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span) for e, (left, sign, right) in zip(op.equations, sides, strict=True)]
+    for e, (left, sign, right) in zip(op.equations, sides, strict=True):
+        rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span)] if left else _rows(e, 1, comments)
     return [*rows, closing(op.span, 0)]
 
 
@@ -133,7 +134,7 @@ def _word(clause: tree.Listed) -> str:
 def _parts(clause: tree.Listed) -> list[tuple[str, Span]]:
     """The texts of the list, each with its place."""
     match clause:
-        case tree.Work(parts) | tree.Compute(parts) | tree.Own(_, parts):
+        case tree.Work(parts) | tree.Compute(parts) | tree.Own(_, parts) | tree.Let(parts):
             first = f"{clause.equation}: " if isinstance(clause, tree.Compute) and clause.equation else ""
             return [(("" if at else first) + show(part), part.span) for at, part in enumerate(parts)]
     return [(show(clause), clause.span)]

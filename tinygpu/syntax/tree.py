@@ -2,7 +2,7 @@
 
 Comes in: what the parser or a Python program builds. Goes out: what `model` elaborates and `syntax.format` prints.
 Spans and comments never take part in equality, so `parse(format(tree)) == tree`.
-The one idea: a node says what was written; expressions stand in a file of their own, and are nodes of the tree.
+The one idea: a node says what was written; expressions and steps stand in files of their own, and are nodes of the tree.
 """
 
 from __future__ import annotations
@@ -12,100 +12,7 @@ from typing import TypeAlias
 from tinygpu.record import field
 from tinygpu.syntax.expression import *
 from tinygpu.syntax.node import Comment, Node
-
-# ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Level(Node, level="name factors", shown="{name} = {factors}"):
-    """`grid = (by, bx)`, `block = (t: 256)`."""
-
-    name: str
-    factors: Group
-
-
-class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad {pad:exclusive}", "{kind}⟨({args})⟩")):
-    """`pad 1`, `swizzle(3, 3, 3)`."""
-
-    kind: str
-    args: tuple[Expr, ...]
-
-    @property
-    def pad(self) -> tuple[Expr, ...]:
-        """What a pad is."""
-        return self.args if self.kind == "pad" else ()
-
-
-class Array(Node, array="space name dtype extents order place", shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
-    """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
-
-    space: str
-    name: str
-    dtype: str
-    extents: tuple[Expr, ...]
-    order: tuple[str, ...] = ()
-    place: Place | None = None
-
-
-class Assign(
-    Node,
-    assign="atomic target update value",
-    assign_guarded="atomic target update value guard",
-    shown=(
-        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value:disjunction} if~{guard:disjunction}",
-        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value}",
-    ),
-):
-    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
-
-    target: Cell
-    value: Expr
-    update: str = ""
-    guard: Expr | None = None
-    atomic: bool = False
-
-
-class For(
-    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
-):
-    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
-
-    name: str
-    extent: Expr | None
-    body: tuple[Statement, ...]
-    sort: str = "time"
-    values: tuple[Expr, ...] = ()
-
-
-class If(Node, if_="guard body", shown="if {guard:disjunction}"):
-    """`if guard { … }`."""
-
-    guard: Expr
-    body: tuple[Statement, ...]
-
-
-class Holds(Node, holds="target value", shown="{target} holds {value}"):
-    """`acc[] holds e`: a ghost fact."""
-
-    target: Cell
-    value: Expr
-
-
-class Sync(Node, wait="count kind=wait", shown="{kind}⟨ {count:exclusive}⟩"):
-    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
-
-    kind: str
-    count: Expr | None = None
-
-
-class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):
-    """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
-
-    levels: tuple[Level, ...]
-    body: tuple[Statement, ...]
-
-
-Statement: TypeAlias = Array | Assign | For | If | Holds | Sync | LaunchStatement
-
+from tinygpu.syntax.statement import *
 
 # ── clauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -215,8 +122,15 @@ class ProgramClause(Node, program="body", shown="program"):
     body: tuple[Statement, ...]
 
 
-Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Binding  # a word and a list
-Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause
+class IfClause(Node, if_clause="condition clauses", shown="if {condition:disjunction}"):
+    """`if BM >= 128 { register ri: 8 }`: clauses for some choices of the params."""
+
+    condition: Expr
+    clauses: tuple[Clause, ...]
+
+
+Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Binding  # a word and a list
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause | IfClause
 
 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -247,7 +161,7 @@ class Equation(Node, equation="*targets value", equation_tuple="*targets value",
 class Op(
     Node, op="name family inputs outputs where *equations", shown="op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"
 ):
-    """An operation: tensors, preconditions, equations."""
+    """An operation: tensors, preconditions, equations; among the lines of a text also `let` and `where`, which are gone after `model.names`."""
 
     name: str
     inputs: tuple[TensorDecl, ...]
@@ -255,6 +169,14 @@ class Op(
     equations: tuple[Equation, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
+
+
+class Def(Node, definition="name *params value", constant="name value", shown="def {name}⟨({params})⟩ =~{value}"):
+    """`def silu(x) = x * sigmoid(x)`, `def HALF = 0.5`: a name for a term."""
+
+    name: str
+    value: Expr
+    params: tuple[str, ...] = ()
 
 
 class MonoidPart(Node, shown="⟨{names} =~⟩{value}"):
@@ -290,7 +212,7 @@ class Import(Node, shown='import "{path}"'):
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Monoid | Param | Import
+Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Import
 
 
 class File(Node, start="*declarations"):

@@ -1,0 +1,147 @@
+"""Names for terms: put in, a text with names is the text without them.
+
+Comes in: every spec of the library. Goes out: nothing, or a spec whose terms, given names, are others afterwards.
+The one idea: `without_names` is undone by naming what stands anywhere, so naming at random and putting in again has to change nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.names import binders, without_names
+from tinygpu.model.problems import Problems
+from tinygpu.pipeline import load_text
+from tinygpu.record import fields, replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_file
+from tinygpu.syntax.node import nodes
+from tinygpu.syntax.parse import parse
+
+SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tgpu"))
+TERMS = get_args(tree.Expr)
+
+
+def terms(part: Any, bound: frozenset[str] = frozenset()) -> Iterator[tuple[tree.Expr, frozenset[str]]]:
+    """The terms below a part of a tree that may have a name, with the indices that folds around them bind."""
+    if isinstance(part, tree.Name | tree.Sized | tree.Binder) or (isinstance(part, tree.Group) and len(part.items) != 1):
+        return
+    if isinstance(part, TERMS) and not isinstance(part, tree.Number):
+        yield part, bound
+    if isinstance(part, tree.FoldExpr):
+        bound |= {one.name for one in part.binders}
+    for one in part if isinstance(part, tuple) else (getattr(part, f.name) for f in fields(part)):
+        if isinstance(one, (tuple, *TERMS)):
+            yield from terms(one, bound)
+
+
+def instead(part: Any, old: tree.Expr, new: tree.Expr) -> Any:
+    """The first place of a term taken by another one."""
+    if part is old:
+        return new
+    if isinstance(part, tuple):
+        return tuple(instead(one, old, new) for one in part)
+    if not isinstance(part, tree.Node):
+        return part
+    return replace(part, **{f.name: instead(getattr(part, f.name), old, new) for f in fields(part)})
+
+
+def named(part: Any, chance: random.Random, defs: list[tree.Def], written: set[str]) -> Any:
+    """A line, step or block with some of its terms named, by a `let` before it or a `def` of the file."""
+    if isinstance(part, tuple) and part and isinstance(part[0], (tree.Equation, *get_args(tree.Statement))):
+        return tuple(line for one in part for line in named_line(one, chance, defs, written))
+    if isinstance(
+        part, tree.Machine | tree.ProgramClause | tree.Op | tree.For | tree.If | tree.LaunchStatement | tree.LaunchClause
+    ):
+        return replace(part, **{f.name: named(getattr(part, f.name), chance, defs, written) for f in fields(part)})
+    return tuple(named(one, chance, defs, written) for one in part) if isinstance(part, tuple) else part
+
+
+def named_line(line: Any, chance: random.Random, defs: list[tree.Def], written: set[str]) -> list[Any]:
+    before: list[Any] = []
+    if isinstance(line, tree.Equation | tree.Assign | tree.Holds):
+        for _ in range(2):
+            places = [line.value, getattr(line, "guard", None), line.target.index if not isinstance(line, tree.Equation) else ()]
+            found = [
+                (t, b)
+                for place in places
+                if place
+                for t, b in terms(place)
+                if t is not line.value or len(getattr(line, "targets", "1")) == 1
+            ]
+            found = [(t, b) for t, b in found if not any(isinstance(n, tree.Cell) and n.name in written for n in nodes(t))]
+            if not found:
+                break
+            term, _ = chance.choice(found)
+            name = f"named_{len(defs)}_{chance.randrange(10**9)}"
+            free = sorted(
+                {n.name for n in nodes(term) if isinstance(n, tree.Name)}
+                - {n for n, _, _ in binders(term)}
+                - {"inf", "true", "false"}
+            )
+            if chance.random() < 0.5 and free and not any(isinstance(n, tree.Cell | tree.FoldExpr) for n in nodes(term)):
+                defs.append(tree.Def(name, term, tuple(free)))
+                line = instead(line, term, tree.Call(name, tuple(map(tree.Name, free))))
+            else:
+                before.append(tree.Let((tree.Naming(name, term),)))
+                line = instead(line, term, tree.Name(name))
+    return [*before, named(line, chance, defs, written)]
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_naming_terms_and_putting_them_in_changes_nothing(path: Path) -> None:
+    file = parse(path.read_text(encoding="utf-8"))
+    for seed in range(3):
+        defs: list[tree.Def] = []
+        made, chance = [], random.Random(seed)
+        for one in file.declarations:
+            written = {n.target.name for n in nodes(one) if isinstance(n, tree.Assign)}
+            made.append(named(one, chance, defs, written))
+        text = format_file(tree.File((*defs, *made)))
+        problems = Problems()
+        found, wrong = without_names(parse(text), problems)
+        assert not problems.found and not wrong, (text, problems.found)
+        assert text.count("named_") >= 2 and grouped(found.declarations) == grouped(file.declarations), text
+
+
+def grouped(part: Any) -> Any:
+    """Without parentheses, which a term that is put in brings or needs not."""
+    if isinstance(part, tuple):
+        return tuple(map(grouped, part))
+    if isinstance(part, tree.Group) and len(part.items) == 1 and not isinstance(part.items[0], tree.Name | tree.Sized):
+        return grouped(part.items[0])
+    if not isinstance(part, tree.Node):
+        return part
+    return replace(part, **{f.name: grouped(getattr(part, f.name)) for f in fields(part)})
+
+
+@pytest.mark.parametrize(("lines", "code"), [
+    ("def d(x) = x + x\n" + "\n".join(f"def d{n}(x) = {'d' if n == 0 else f'd{n - 1}'}({'d' if n == 0 else f'd{n - 1}'}(x))" for n in range(6)), "TG161"),
+    ("def d5(x) = x + w", "TG101"),
+    ("def d5(x, x) = x", "TG102"),
+    ("def d5(x) = x\ndef d5(x) = x", "TG102"),
+    ("def d5(x) = y5(x)", "TG107"),
+    ("def d5(x) = x[0]", "TG107"),
+])  # fmt: skip
+def test_a_def_that_is_none(lines: str, code: str) -> None:
+    with pytest.raises(TinygpuError) as refused:
+        load_text(f"{lines}\nop f(x: f32[n]) -> (y: f32[n]) {{ y[i] = d5(x[i] + 1) }}")
+    assert {d.code for d in refused.value.diagnostics} == {code}
+
+
+def test_a_mistake_in_a_def_is_told_where_it_is_called_and_where_it_is_written() -> None:
+    with pytest.raises(TinygpuError) as refused:
+        load_text("def half(x) = x // 2\ndef both(x) = half(x) + 1\nop f(x: f32[n]) -> (y: f32[n]) {\n  y[i] = both(x[i])\n}")
+    (found,) = refused.value.diagnostics
+    assert [(label.span.line, label.span.column) for label in found.places] == [(4, 10), (2, 15), (1, 15)]
+
+
+def test_a_tensor_may_be_an_argument() -> None:
+    text = "def step(x, i) = x[i + 1] - x[i]\nop f(a: f32[n + 1]) -> (y: f32[n]) {{ y[i] = {} }}"
+    called, written = (load_text(text.format(term)).spec.op("f").equations for term in ("step(a, i)", "a[i + 1] - a[i]"))
+    assert called == written

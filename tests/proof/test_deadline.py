@@ -1,0 +1,117 @@
+"""The outer fence: what takes too long is unknown with what was being done, wherever it is ended, and nothing of it is remembered.
+
+Comes in: machines, and a clock that jumps at the n-th look. Goes out: the verdict. The one idea: an expiry is tried at many places of one check, and
+after each of them the same check gives the same proof.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.conftest import ROOT
+from tinygpu import pipeline
+from tinygpu.category import deadline
+from tinygpu.category.deadline import Expired, about, look, within
+from tinygpu.category.solver import solved
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.pipeline import Proof, Unknown
+from tinygpu.proof import counterexample
+
+HARD = """(declare-const x Int) (declare-const y Int) (declare-const z Int) (assert (> x 0)) (assert (> y 0)) (assert (> z 0))
+(assert (= (+ (* x x x) (* y y y)) (* z z z)))"""
+WEAK = ROOT / "tests" / "meaning" / "undecided" / "undefined_where_empty_sum.tgpu"
+
+
+class Clock:
+    """A clock that stands still until it is looked at so many times."""
+
+    def __init__(self, jumps: float) -> None:
+        self.looks, self.jumps = 0, jumps
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return 0.0 if self.looks < self.jumps else 1e9
+
+
+def ended(machine: pipeline.Machine, at: float, monkeypatch: pytest.MonkeyPatch) -> tuple[pipeline.Verdict | None, int]:
+    """The verdict of a check that is ended at the look of that number; None where it has no program by then; and how many looks there were."""
+    clock = Clock(at)
+    with monkeypatch.context() as patch:
+        patch.setattr(deadline, "monotonic", clock)
+        try:
+            return pipeline.check(machine), clock.looks
+        except TinygpuError as error:
+            assert [(d.code, d.verdict) for d in error.diagnostics] == [("TG515", "unknown")]
+            return None, clock.looks
+
+
+def test_wherever_it_is_ended_it_is_unknown_and_then_it_is_proved_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = pipeline.load(ROOT / "specs" / "softmax.tgpu").softmax_warp
+    proof, looks = ended(machine, float("inf"), monkeypatch)
+    assert isinstance(proof, Proof) and looks > 100
+    places = set[str]()
+    for at in range(2, looks, looks // 9):
+        verdict, seen = ended(machine, at, monkeypatch)
+        if isinstance(verdict, Proof):
+            assert seen < at  # what the solver has answered is not asked again
+        elif verdict is not None:
+            assert isinstance(verdict, Unknown)
+            late = verdict.diagnostics[0]
+            assert late.code == "TG515" and late.labels and "--time" in late.helps[0]
+            places.add(late.title.partition(": ")[2][:20])
+    again, _ = ended(machine, float("inf"), monkeypatch)
+    assert isinstance(again, Proof) and again.theorems == proof.theorems and len(places) >= 2
+
+
+def test_the_search_for_a_counterexample_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine,) = pipeline.load(WEAK).machines
+    clock, trials = Clock(float("inf")), counterexample.trials
+
+    def late(*arguments: object) -> object:  # when the first size is tried the time is over
+        clock.jumps = 0
+        return trials(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(counterexample, "trials", late)
+    monkeypatch.setattr(deadline, "monotonic", clock)
+    verdict = pipeline.check(machine)
+    assert isinstance(verdict, Unknown) and "whether a run at a small size" in verdict.diagnostics[0].title
+    assert verdict.left and {d.code for d in verdict.diagnostics[1:]} == {
+        o.claim.code for o in verdict.left
+    }  # and what is open is said
+
+
+@pytest.mark.parametrize("at", [2, 40, 400])
+def test_so_is_what_is_made_of_a_proof(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = pipeline.load(ROOT / "specs" / "matmul.tgpu").matmul_tile
+    proof = pipeline.check(machine)
+    pipeline.on_core.cache_clear()
+    with monkeypatch.context() as patch, pytest.raises(TinygpuError, match="TG515"):
+        patch.setattr(deadline, "monotonic", Clock(at))
+        pipeline.build(proof, machine)
+    pipeline.on_core.cache_clear()
+
+
+def test_a_solver_is_ended_and_its_silence_is_no_answer() -> None:
+    start = time.monotonic()
+    with pytest.raises(Expired, match=r"0\.3 s") as end, within(0.3), about("a sum of cubes"):
+        solved(HARD, 10**12)
+    assert time.monotonic() - start < 2 and end.value.what == "a sum of cubes"
+
+
+def test_memory_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "ROOM", 1 << 24)
+    monkeypatch.setattr(deadline, "OFTEN", 0.0)
+    with pytest.raises(Expired, match="GB of memory"), within(60):
+        kept = [bytearray(b"x" * (1 << 20)) for _ in range(32)]
+        look()
+        assert not kept
+
+
+def test_who_works_for_somebody_has_no_more_time_than_that_one() -> None:
+    with within(0.01):
+        time.sleep(0.02)
+        with pytest.raises(Expired, match=r"0\.01 s"), within(60):
+            look()
+    look()

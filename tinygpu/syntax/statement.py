@@ -1,0 +1,116 @@
+"""Steps of the syntax tree: what stands in the `program { … }` of a machine.
+
+Comes in: what the parser or a Python program builds. Goes out: frozen nodes with spans.
+The one idea: a step is a word, what it speaks of, and the block of steps inside of it, if it has one.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tinygpu.syntax.expression import Cell, Expr, Group
+from tinygpu.syntax.node import Node
+
+
+class Level(Node, level="name factors", shown="{name} = {factors}"):
+    """`grid = (by, bx)`, `block = (t: 256)`."""
+
+    name: str
+    factors: Group
+
+
+class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad {pad:exclusive}", "{kind}⟨({args})⟩")):
+    """`pad 1`, `swizzle(3, 3, 3)`."""
+
+    kind: str
+    args: tuple[Expr, ...]
+
+    @property
+    def pad(self) -> tuple[Expr, ...]:
+        """What a pad is."""
+        return self.args if self.kind == "pad" else ()
+
+
+class Array(Node, array="space name dtype extents order place", shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
+    """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
+
+    space: str
+    name: str
+    dtype: str
+    extents: tuple[Expr, ...]
+    order: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Assign(
+    Node,
+    assign="atomic target update value",
+    assign_guarded="atomic target update value guard",
+    shown=(
+        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value:disjunction} if~{guard:disjunction}",
+        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value}",
+    ),
+):
+    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
+
+    target: Cell
+    value: Expr
+    update: str = ""
+    guard: Expr | None = None
+    atomic: bool = False
+
+
+class For(
+    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
+):
+    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+
+    name: str
+    extent: Expr | None
+    body: tuple[Statement, ...]
+    sort: str = "time"
+    values: tuple[Expr, ...] = ()
+
+
+class If(Node, if_="guard body", shown="if {guard:disjunction}"):
+    """`if guard { … }`."""
+
+    guard: Expr
+    body: tuple[Statement, ...]
+
+
+class Holds(Node, holds="target value", shown="{target} holds {value}"):
+    """`acc[] holds e`: a ghost fact."""
+
+    target: Cell
+    value: Expr
+
+
+class Sync(Node, wait="count kind=wait", shown="{kind}⟨ {count:exclusive}⟩"):
+    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
+
+    kind: str
+    count: Expr | None = None
+
+
+class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):
+    """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
+
+    levels: tuple[Level, ...]
+    body: tuple[Statement, ...]
+
+
+class Naming(Node, naming="name value", shown="{name} =~{value}"):
+    """`i = by*64 + ty`."""
+
+    name: str
+    value: Expr
+
+
+class Let(Node, let="*parts", shown="let {parts}"):
+    """`let i = by*64 + ty, j = bx*64 + tx`: names for terms, for the rest of the block; also a clause, and a line of an op."""
+
+    parts: tuple[Naming, ...]
+
+
+Statement: TypeAlias = Array | Let | Assign | For | If | Holds | Sync | LaunchStatement
