@@ -102,3 +102,29 @@ def test_progress_is_said_after_a_while(capsys):
     with Progress() as now:
         now("quick")
     assert capsys.readouterr().err == ""
+
+
+APART = """op f(x: f32[R, M], b: f32[R]) -> (y: f32[R]) { y[r] = exp(sum[k] x[r, k]) + b[r] }
+
+machine m : f {
+  work grid = (g: R), block = (t: 1)
+  program {
+    local q: f32[]
+    q[] = 0
+    for k < M { q[] += x[g, k] }
+    y[g] = exp(q[] + b[g]) if t == 0
+  }
+}
+"""
+
+
+def test_the_forms_that_did_not_meet_stand_below_each_other(run):
+    path = Path("apart.tgpu")
+    path.write_text(APART, encoding="utf-8")
+    for arguments in (("check", str(path), "--why"), ("check", "--why", str(path))):
+        code, out, _ = run(*arguments)
+        assert code == 1 and out.split("here they part")[0].splitlines()[-3:] == [
+            "      the program    exp(sum[k < M] x[g, k] + b[g])",
+            "      the equation   exp(sum[k < M] x[g, k]) + b[g]",
+            "                                           ^ ",
+        ]

@@ -54,6 +54,11 @@ FORMULAS: list[tuple[str, dict[str, int], dict[str, Any], Any]] = [
     ("(x: f32[r, n]) -> (y: f32[]) { y[] = sum[a, b] x[a, b] }", {"r": 5, "n": 6}, {"x": X}, X.astype(float).sum()),
     ("(x: u8[r, n]) -> (y: u8[r]) { y[i] = sum[k] x[i, k] * 100 }", {"r": 5, "n": 6}, {"x": np.uint8(X + 3)}, np.uint8(X + 3).sum(1) * 100 % 256),
     ("(x: f32[r, n]) -> (y: f32[r, n]) { m[i] = max[j] x[i, j]\n y[i, j] = x[i, j] - m[i] }", {"r": 5, "n": 6}, {"x": X}, X - X.max(1, keepdims=True)),
+    ("(x: f32[n]) -> (z: f32[n]) { d[p < n - 2] = x[p + 2] - x[p]\n z[i] = d[i | 0] }", {"n": 6}, {"x": V}, np.r_[V[2:] - V[:4], 0, 0]),
+    ("(x: f32[n]) -> (z: f32[n - 2]) { d[p] = x[(p + 2) % n]\n z[i] = d[i] }", {"n": 6}, {"x": V}, V[2:]),
+    ("(x: f32[r, n]) -> (z: f32[r, g]) where g >= 1, n % g == 0 { v = x as [r, g, n // g]\n z[i, j] = sum[k] v[i, j, k] }", {"r": 5, "n": 6, "g": 3}, {"x": X}, X.astype(float).reshape(5, 3, 2).sum(2)),
+    ("(x: f32[r*m, n]) -> (z: f32[r, n*m]) { v = x as [r, m*n]\n z[i, j] = v[i, j] }", {"r": 1, "m": 5, "n": 6}, {"x": X}, X.reshape(1, 30)),
+    ("(x: f32[5, 6]) -> (z: f32[5, 6]) { v = x as [6, 5]\n w = v as [30]\n z[i, j] = v[j, i] + w[i + 5*j] }", {}, {"x": X}, 2 * X.reshape(6, 5).T),
 ]  # fmt: skip
 
 

@@ -38,8 +38,10 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", action="append", default=[], metavar="NAME", help=help)
 
 
-def add_paths(parser: argparse.ArgumentParser, help: str = "files, folders, patterns, or - for standard input") -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help=help)
+def add_paths(
+    parser: argparse.ArgumentParser, help: str = "files, folders, patterns, or - for standard input", many: str = "+"
+) -> None:
+    parser.add_argument("paths", nargs=many, metavar="PATH", help=help)
 
 
 def add_jobs(parser: argparse.ArgumentParser, help: str = "processes, on Linux (default: one a core)") -> None:

@@ -18,7 +18,8 @@ from tinygpu.derive.factors import in_order, meeting, names_taken, output, refac
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.across import atomic, continued, fold_factors, left, partial, workspaces
 from tinygpu.model.machine import Launch, Machine, Phase
-from tinygpu.model.op import Equation, Tensor
+from tinygpu.model.op import Equation, Tensor, put_in
+from tinygpu.model.view import VIEW
 from tinygpu.record import replace
 
 CELLS = 64  # a thread holds at most so many cells for factors that were carried by the block
@@ -131,7 +132,9 @@ def pointwise(machine: Machine) -> Machine:
     """`machine → machine` for the same op: a launch for each equation, a thread for each point of it, its folds in the thread's own time. The
     identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces."""
     op = machine.op
-    launches = tuple(every(e, {t.name for t in op.intermediates}) for e in op.equations)
+    between = {t.name for t in op.intermediates}
+    views = {t.name: op.equation(t.name) for t in op.intermediates if t.role == VIEW}
+    launches = tuple(every(replace(e, value=put_in(e.value, views)), between) for e in op.equations if e.target not in views)
     spaces = tuple(replace(op.tensor(name), role="workspace") for one in launches for name in one.leaves)
     return replace(machine, program=None, launches=launches, workspaces=spaces)
 

@@ -20,6 +20,7 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
+from tinygpu.model.view import VIEW
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
@@ -54,14 +55,19 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     scope = replace(file, sizes=sizes, used=set())
     scope = replace(scope, tensors=_declared(op, scope))
     where = [part for guard in op.where for part in conjuncts(condition(guard, scope.inside_brackets()))]
-    scope, equations = equations_of(op, scope)
+    scope, equations = equations_of(op, scope, where)
     too_long(equations, problems)
     every = tuple(scope.tensors.values())
-    inputs, outputs, intermediates = (tuple(t for t in every if t.role == role) for role in ("input", "output", "intermediate"))
+    inputs, outputs, intermediates = (
+        tuple(t for t in every if t.role in roles) for roles in (("input",), ("output",), ("intermediate", VIEW))
+    )
+    written = [t for e in op.equations if _extents(e) for t in intermediates if t.name in (one.name for one in e.targets)]
     if len(problems) == before and UNKNOWN not in scope.used:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
-    guards = tuple(dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs)))))
+    guards = tuple(
+        dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs, *written))))
+    )
     monoids = tuple(m for m in file.monoids.values() if m)
     return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, monoids)
 
@@ -82,20 +88,36 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
 
 
 def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
-    """The free names of the shapes, in order of first use, with the place of that use; then those that only `where` and the equations speak of."""
+    """The free names of the shapes, in order of first use, with the place of that use: of arrays, of views, and the ranges of equations; then those that
+    `where` and the values of equations speak of."""
     sizes: dict[str, Span] = {}
-    for tensor in (*op.inputs, *op.outputs):
-        for name in nodes(tensor.shape):
-            if isinstance(name, tree.Name) and name.name not in constants and name.name not in SPECIAL:
+    tensors, beside = (*op.inputs, *op.outputs), {*constants, *SPECIAL}
+    known = beside.union(t.name for t in tensors).union(*(_indices(e) for e in op.equations))
+    for shape, others in [(t.shape, beside) for t in tensors] + [(_extents(e), known) for e in op.equations]:
+        for name in nodes(shape):
+            if isinstance(name, tree.Name) and name.name not in others:
                 sizes.setdefault(name.name, name.span)
-    tensors = {t.name for t in (*op.inputs, *op.outputs)} | {t.name for e in op.equations for t in e.targets}
-    used = {n.name for e in op.equations for n in nodes(e.value) if isinstance(n, tree.Name)}
-    bound = {b.name for n in nodes((op.where, op.equations)) if isinstance(n, tree.FoldExpr) for b in n.binders}
-    indices = {n.name for e in op.equations for t in e.targets for n in nodes(t.index) if isinstance(n, tree.Name)}
+    values = [e.value for e in op.equations if isinstance(e, tree.Equation)]
+    used = {n.name for n in nodes(values) if isinstance(n, tree.Name)}
+    bound = known.union(b.name for n in nodes((op.where, *values)) if isinstance(n, tree.FoldExpr) for b in n.binders)
     for name in nodes(op.where):
-        if isinstance(name, tree.Name) and name.name in used - tensors - bound - indices - constants.keys() - SPECIAL.keys():
+        if isinstance(name, tree.Name) and name.name in used - bound:
             sizes.setdefault(name.name, name.span)
     return sizes
+
+
+def _indices(equation: tree.Equation | tree.View) -> set[str]:
+    """The indices of a left side; a view names none."""
+    places = () if isinstance(equation, tree.View) else (tree.ranged(i) for t in equation.targets for i in t.index)
+    return {place.name for place in places if place is not None}
+
+
+def _extents(equation: tree.Equation | tree.View) -> tuple[tree.Expr, ...]:
+    """The extents that are written in an equation, for the indices of its left side; of a view, all."""
+    if isinstance(equation, tree.View):
+        return equation.shape
+    places = (tree.ranged(place) for target in equation.targets for place in target.index)
+    return tuple(place.bound for place in places if place is not None and place.bound is not None)
 
 
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
@@ -105,7 +127,7 @@ def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
 
 
 def _possible(tensors: tuple[Tensor, ...]) -> Iterator[Term]:
-    """What arrays promise by being there: extents such as `n - 2` are not negative."""
+    """What arrays promise by being there, and intermediates whose ranges are written: extents such as `n - 2` are not negative."""
     for tensor in tensors:
         for extent in tensor.shape:
             if extent.dtype == INDEX and min(polynomial(extent).values(), default=0) < 0:

@@ -6,30 +6,37 @@ The one idea: a left side names one element by bare indices; the output's shape,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import BOOL, INDEX, Axis, Fold, Read, Term, walk
+from tinygpu.category.term import BOOL, INDEX, Axis, Fold, Read, Term, apply, variables, walk
+from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, settle
+from tinygpu.model.extent import same
 from tinygpu.model.folds import fold
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
-from tinygpu.model.ranges import checked, inferred
+from tinygpu.model.ranges import Later, Occurrence, checked, inferred, used
 from tinygpu.model.scope import Scope
 from tinygpu.model.state import Part, States, part
-from tinygpu.model.value import value
+from tinygpu.model.value import index, value
+from tinygpu.model.view import VIEW, viewed
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 
-def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]]:
-    """The equations in order, and the scope with the intermediates that they bring."""
+def equations_of(op: tree.Op, scope: Scope, where: Sequence[Term]) -> tuple[Scope, tuple[Equation, ...]]:
+    """The equations in order, and the scope with the intermediates that they bring; sizes are known to be as `where` says."""
     places = {t.name: t.span for e in op.equations for t in e.targets}
     equations: dict[str, Equation] = {}
     states = States(op, _equation)
-    for equation in op.equations:
+    for place, equation in enumerate(op.equations):
+        if isinstance(equation, tree.View):
+            scope = _with_view(equation, equations, replace(scope, later=_later(places, equations, scope)), where)
+            continue
         if len(equation.targets) == 1 and (piece := part(equation.targets[0])):
-            scope = _induced(equation, piece, states, equations, replace(scope, later=_later(places, equations, scope)))
+            around = replace(scope, later=_later(places, equations, scope))
+            scope = _induced(equation, piece, states, equations, op.equations[place + 1 :], around)
             continue
         around = scope  # none of the targets of a tuple is known on its right side
         for number, target in enumerate(equation.targets if _alike(equation, scope) else ()):
@@ -38,7 +45,7 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
             later = _later(places, equations, around)
             known = {name: tensor for name, tensor in scope.tensors.items() if name == target.name}
             inside = replace(around, later=later, tensors={**around.tensors, **known})
-            done = _equation(target, equation, number, inside)
+            done = _equation(target, equation, number, op.equations[place + 1 :], inside)
             if target.name not in scope.tensors:
                 scope = replace(scope, tensors={**scope.tensors, target.name: _intermediate(target, done)})
             if done:
@@ -50,20 +57,30 @@ def equations_of(op: tree.Op, scope: Scope) -> tuple[Scope, tuple[Equation, ...]
 
 
 def _later(places: Mapping[str, Span], equations: Mapping[str, Equation], scope: Scope) -> dict[str, Span]:
-    """The tensors that equations further down bring."""
+    """The names that are computed further down."""
     return {n: s for n, s in places.items() if n not in equations and n not in scope.tensors}
 
 
-def _induced(equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], scope: Scope) -> Scope:
+def _with_view(view: tree.View, equations: dict[str, Equation], scope: Scope, where: Sequence[Term]) -> Scope:
+    """The scope with a view, whose equation is one of the op's."""
+    made = viewed(view, scope, where)
+    if made is None:
+        wrong = Tensor(view.name, UNKNOWN, tuple(Read("", (), UNKNOWN) for _ in view.shape), VIEW, view.span)
+        return replace(scope, tensors={view.name: wrong, **scope.tensors})
+    tensor, equations[view.name] = made
+    return replace(scope, tensors={**scope.tensors, view.name: tensor})
+
+
+def _induced(equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], rest: Later, scope: Scope) -> Scope:
     """One of the two equations of a state: the scope with the state after its base, and after its step the equation."""
     (target,) = equation.targets
     if piece.time:
-        done = states.step(target, piece, equation, equations, scope)
+        done = states.step(target, piece, equation, equations, rest, scope)
         if done:
             equations[target.name] = done
             return replace(scope, tensors={**scope.tensors, target.name: states.begun[target.name].tensor})
     elif not scope.hides(target.name, target.span, "the tensor") or target.name in scope.tensors:
-        return states.begin(target, piece, equation, scope)
+        return states.begin(target, piece, equation, rest, scope)
     return scope
 
 
@@ -116,8 +133,8 @@ def _side(equation: tree.Equation, number: int, scope: Scope) -> Term:
     return given[number]
 
 
-def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Scope) -> Equation | None:
-    axes = _axes(target, equation.value, scope)
+def _equation(target: tree.Cell, equation: tree.Equation, number: int, later: Later, scope: Scope) -> Equation | None:
+    axes = _axes(target, equation.value, later, scope)
     if axes is None:
         return None
     term, declared = _side(equation, number, scope.with_indices({a.name: a.extent for a in axes})), scope.tensors.get(target.name)
@@ -140,38 +157,63 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, scope: Sc
     return Equation(target.name, axes, term, equation.span)
 
 
-def _axes(target: tree.Cell, body: tree.Expr, scope: Scope) -> tuple[Axis, ...] | None:
-    """The axes of the left side: distinct bare names, with the extents of the output, or those that the reads give."""
+def _axes(target: tree.Cell, body: tree.Expr, later: Later, scope: Scope) -> tuple[Axis, ...] | None:
+    """The axes of the left side: distinct bare names, with the extents of the output, those that are written, or those that the reads give."""
     declared = scope.tensors.get(target.name)
     if declared and len(declared.shape) != len(target.index):
         scope.wrong_rank(declared, len(target.index), target.span)
         return None
-    names = _bare(target, scope)
-    if names is None:
+    places = _places(target, scope)
+    if places is None:
         return None
-    axes, inside = [], scope.with_indices(dict.fromkeys(n.name for n in names))
-    for place, name in enumerate(names):
-        extent = declared.shape[place] if declared else inferred(name.name, name.span, body, inside, value, on_left=True)
+    axes, inside = [], scope.with_indices(dict.fromkeys(place.name for place in places))
+    for at, place in enumerate(places):
+        told = declared.shape[at] if declared else None
+        extent = _range(place, told, target, body, used(target.name, at, later, scope), inside)
         if extent is None:
             value(body, inside)  # for its messages
             return None
-        if declared:
-            checked(name.name, extent, name.span, target.name, body, scope)
-        axes.append(Axis(name.name, extent, "data", name.span))
-        inside = inside.with_indices({name.name: extent})
+        axes.append(Axis(place.name, extent, "data", place.span))
+        inside = inside.with_indices({place.name: extent})
     return tuple(axes)
 
 
-def _bare(target: tree.Cell, scope: Scope) -> list[tree.Name] | None:
-    names: list[tree.Name] = []
+def _range(
+    place: tree.Binder, told: Term | None, target: tree.Cell, body: tree.Expr, later: Iterable[Occurrence], scope: Scope
+) -> Term | None:
+    """Over what an index of the left side runs, where `told` is the extent of the output's axis; None after a message."""
+    name, span, problems = place.name, place.span, scope.problems
+    if place.bound is None and told is not None:
+        checked(name, told, span, target.name, body, scope)
+        return told
+    if place.bound is None:
+        return inferred(name, span, body, scope, value, later)
+    bound = index(place.bound, scope)
+    extent = apply("add", bound, 1) if place.relation == "<=" else bound
+    if bound.dtype == UNKNOWN:
+        return None
+    if variables(bound) & {*scope.indices} or any(isinstance(t, Read) for t in walk(bound)):
+        problems.say("TG111.range", place.bound.span, name=name, bound=bound)
+        return None
+    if told is not None and not same(told, extent):
+        problems.say(
+            "TG112.written", place.bound.span, scope.tensors[target.name].span, name=name, a=extent, b=told, output=target.name
+        )
+        return None
+    return extent
+
+
+def _places(target: tree.Cell, scope: Scope) -> list[tree.Binder] | None:
+    """The indices of the left side, each perhaps with its range; None after a message."""
+    places: list[tree.Binder] = []
     before = len(scope.problems)
     if target.fill is not None:
         scope.problems.say("TG111.fill", target.span)
-    for place in target.index:
-        if not isinstance(place, tree.Name):
-            scope.problems.say("TG111.bare", place.span)
-        elif place.name in (n.name for n in names):
+    for place, one in zip(map(tree.ranged, target.index), target.index, strict=True):
+        if place is None:
+            scope.problems.say("TG111.bare", one.span)
+        elif place.name in (p.name for p in places):
             scope.problems.say("TG111.twice", place.span, name=place.name)
         elif not scope.hides(place.name, place.span, "the index"):
-            names.append(place)
-    return names if len(scope.problems) == before else None
+            places.append(place)
+    return places if len(scope.problems) == before else None

@@ -20,6 +20,7 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage import staged
+from tinygpu.model.view import VIEW
 from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
@@ -85,14 +86,14 @@ def several(
 
 def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str, ...]:
     """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is."""
-    every = [e.target for e in op.equations]
+    every = [e.target for e in op.equations if op.tensor(e.target).role != VIEW]
     named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
     for name, span in named:
         if name not in every:
             scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
-    needed = [e.target for e in op.equations if not _loose(e, op)]
+    needed = [e.target for e in op.equations if e.target in every and not _loose(e, op)]
     if clauses.several and len(needed) > 1:
         scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
     return tuple(needed) if clauses.several else tuple(every)

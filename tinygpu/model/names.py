@@ -60,7 +60,10 @@ def binders(part: object) -> Iterator[tuple[str, str, Span]]:
                 yield from ((size.name, "a size", size.span) for size in nodes(shape) if isinstance(size, tree.Name))
             case tree.Equation(targets):
                 yield from ((target.name, "a tensor", target.span) for target in targets)
-                yield from ((i.name, "an index", i.span) for target in targets for i in target.index if isinstance(i, tree.Name))
+                places = (place for target in targets for place in map(tree.ranged, target.index))
+                yield from ((place.name, "an index", place.span) for place in places if place is not None)
+            case tree.View(name):
+                yield name, "a view", node.span
             case tree.MonoidPart(names=tree.Group(items)):
                 yield from ((one.name, "an argument", one.span) for one in items if isinstance(one, tree.Name))
             case tree.Binding(indices):

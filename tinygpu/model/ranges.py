@@ -2,12 +2,13 @@
 
 Comes in: an expression and the name of an index. Goes out: the extent, or a message where there is none or two.
 The one idea: a plain read decides; a read in a branch of a condition decides only where no plain one does, a padded read last. Where an index
-stands bare nowhere, a read at `c*i + rest` tells that i is below `(extent - most of rest) / c`.
+stands bare nowhere, a read at `c*i + rest` tells that i is below `(extent - most of rest) / c`; where none tells, an intermediate is as long as
+the output whose equation reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tinygpu.category.linear import ONE, Polynomial, as_written, divide, plus, polynomial, scaled, stride, times
@@ -18,10 +19,11 @@ from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.node import Node, parts
+from tinygpu.syntax.node import Node, nodes, parts
 
 PLAIN, BRANCH, PADDED, ILL = range(4)
 Elaborate: TypeAlias = Callable[[tree.Expr, Scope], Term]
+Later: TypeAlias = Sequence[tree.Equation | tree.View]  # the equations below one
 Extents: TypeAlias = Mapping[str, Term | None]
 
 
@@ -81,9 +83,9 @@ def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Itera
                 pace, rest = stride(polynomial(place), name)
                 if pace and max(pace.values()) < 0:  # as far from the end as the other way round from the start
                     pace, rest = scaled(pace, -1), plus(polynomial(extent - 1), rest, -1)
-                most = most(rest, extents)
-                if pace and min(pace.values()) > 0 and most is not None:
-                    room = plus(polynomial(extent), most, -1)
+                far = most(rest, extents)
+                if pace and min(pace.values()) > 0 and far is not None:
+                    room = plus(polynomial(extent), far, -1)
                     whole, left = divide(plus(plus(room, pace), ONE, -1), pace)
                     told = as_written(whole) + (as_written(left) // as_written(pace) if left else 0)
                     yield Occurrence(told, read.span, read.tensor, PLAIN)
@@ -115,12 +117,32 @@ def most(p: Polynomial, extents: Extents) -> Polynomial | None:
     return p
 
 
-def inferred(name: str, span: Span, body: tree.Expr, scope: Scope, value: Elaborate, on_left: bool = False) -> Term | None:
-    """The extent that the reads of `body` give to `name`; None after a message."""
-    found = list(occurrences(body, name, scope)) or list(reached(name, body, scope, value))
+def used(tensor: str, at: int, equations: Later, scope: Scope) -> Iterator[Occurrence]:
+    """What the equations after it tell of an axis of an intermediate that they read at a bare index of theirs: the extent of the output's axis."""
+    for place, equation in enumerate(equations):
+        folded = {binder.name for fold in nodes(equation) if isinstance(fold, tree.FoldExpr) for binder in fold.binders}
+        for cell in nodes(equation.value) if isinstance(equation, tree.Equation) else ():
+            index = cell.index[at] if isinstance(cell, tree.Cell) and cell.name == tensor and at < len(cell.index) else None
+            if isinstance(index, tree.Name) and index.name not in folded:
+                for target in equation.targets:
+                    output = scope.tensors.get(target.name)
+                    for axis, own in enumerate(map(tree.ranged, target.index)):
+                        if own is None or own.name != index.name:
+                            continue
+                        if output is not None and axis < len(output.shape):
+                            yield Occurrence(output.shape[axis], index.span, target.name, PLAIN)
+                        elif output is None:
+                            yield from used(target.name, axis, equations[place + 1 :], scope)
+
+
+def inferred(
+    name: str, span: Span, body: tree.Expr, scope: Scope, value: Elaborate, later: Iterable[Occurrence] | None = None
+) -> Term | None:
+    """The extent that the reads of `body` give to `name`, or those of `later` equations; None after a message."""
+    found = list(occurrences(body, name, scope)) or list(reached(name, body, scope, value)) or list(later or ())
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
-        scope.problems.say("TG113.left" if on_left else "TG113.bound", span, name=name)
+        scope.problems.say("TG113.bound" if later is None else "TG113.left", span, name=name)
         return None
     first = strongest[0]
     if first.strength == ILL and first.cell is not None:

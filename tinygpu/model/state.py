@@ -9,14 +9,14 @@ reads what was there before it, so that there is one such function. Its length i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from tinygpu.category.linear import as_written, number, plus, polynomial
 from tinygpu.category.term import Term, Var, equal, select, substitute, tensors
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, Problems
-from tinygpu.model.ranges import most
+from tinygpu.model.ranges import Later, most
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, field, replace
@@ -24,7 +24,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
 
 TOGETHER = " together"  # no name: what goes on together is as long
-Make = Callable[[tree.Cell, tree.Equation, int, Scope], Equation | None]
+Make = Callable[[tree.Cell, tree.Equation, int, Later, Scope], Equation | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +80,18 @@ class States:
     make: Make
     begun: dict[str, Begun] = field(default_factory=dict)
 
-    def begin(self, target: tree.Cell, one: Part, equation: tree.Equation, scope: Scope) -> Scope:
+    def begin(self, target: tree.Cell, one: Part, equation: tree.Equation, rest: Later, scope: Scope) -> Scope:
         """The scope with the state whose base this is, or as it was, after a message."""
         declared, say = scope.tensors.get(target.name), scope.problems.say
         if declared is not None:
             say("TG111.state_output" if declared.role == "output" else "TG114.twice", target.span, declared.span, name=target.name)
             return scope
-        steps = [p for e in self.op.equations for t in e.targets if t.name == target.name and (p := part(t)) and p.time]
+        steps = [p for e in told(self.op) for t in e.targets if t.name == target.name and (p := part(t)) and p.time]
         if [p.place for p in steps] != [one.place]:
             names = [at.name if isinstance(at, tree.Name) else "t + 1" for at in target.index]
             say("TG111.state_step", target.span, name=target.name, left=f"{target.name}[{', '.join(names)}]")
             return scope
-        base, extent = self.make(one.without(target), equation, 0, scope), length(target.name, one.place, self.op, scope)
+        base, extent = self.make(one.without(target), equation, 0, rest, scope), length(target.name, one.place, self.op, scope)
         if base is None:
             return scope
         if extent is None:
@@ -110,18 +110,18 @@ class States:
         return replace(state.tensor, shape=shape)
 
     def step(
-        self, target: tree.Cell, one: Part, equation: tree.Equation, known: Mapping[str, Equation], scope: Scope
+        self, target: tree.Cell, one: Part, equation: tree.Equation, known: Mapping[str, Equation], rest: Later, scope: Scope
     ) -> Equation | None:
         """The equation of a state, from its base and this step; `known` are those so far. None after a message."""
         state = self.begun.get(target.name)
         if state is None:
-            if not any(p and not p.time for e in self.op.equations for t in e.targets if t.name == target.name for p in [part(t)]):
+            if not any(p and not p.time for e in told(self.op) for t in e.targets if t.name == target.name for p in [part(t)]):
                 scope.problems.say("TG111.state_base", target.span, name=target.name)
             return None
         later = replace(one.bare(target), name=f"{target.name} at {one.time} + 1")  # what a step says of
         there = {target.name: state.tensor, later.name: replace(self.until(target.name), name=later.name)}
         inside = replace(scope, tensors={**scope.tensors, **there})
-        step = self.make(later, equation, 0, inside)
+        step = self.make(later, equation, 0, rest, inside)
         if step is None:
             return None
         between = {n: e for n, e in known.items() if not e.along and self.open(tensors(e.value), known)}
@@ -143,10 +143,15 @@ class States:
         return not met.isdisjoint(self.begun.keys() - known.keys())
 
 
+def told(op: tree.Op) -> Iterator[tree.Equation]:
+    """The equations that say what something is."""
+    yield from (e for e in op.equations if isinstance(e, tree.Equation))
+
+
 def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[str] = frozenset()) -> Term | None:
     """How long a state is: one more than the latest time at which an output reads it, or else the step of another state; None where none does."""
     found: Term | None = None
-    for equation, target in ((e, t) for e in op.equations for t in e.targets):
+    for equation, target in ((e, t) for e in told(op) for t in e.targets):
         axes = ranges(target, op, scope, around | {name})
         quiet = replace(scope.with_indices(axes), problems=Problems())
         for cell in (c for c in nodes(equation.value) if isinstance(c, tree.Cell) and c.name == name and place < len(c.index)):

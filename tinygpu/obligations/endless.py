@@ -108,7 +108,8 @@ def _case(
         else:
             sentence = f"{shown[0]} is {shown[1]} where a fold over nothing is infinite"
             goal = equal(*(names.back(cancel(t)) for t in (ours, theirs)))
-            yield Obligation("body", "TG502", "the value stored is not the equation's", sentence, there.facts, goal, labels)
+            title, forms = "the value stored is not the equation's", (names.back(ours), names.back(theirs))
+            yield Obligation("body", "TG502", title, sentence, there.facts, goal, labels, forms=forms)
 
 
 def _wrong(shown: tuple[str, str], point: Region, what: str, labels: tuple[Label, ...]) -> Obligation:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.category.linear import polynomial, solve
+from tinygpu.category.linear import as_written, plus, polynomial, solve, without
 from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.region import Region
+from tinygpu.category.regroup import Equations, merged
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
@@ -76,8 +77,8 @@ def _told(choice: list[tuple[Read, Read]], found: dict[str, Term], binders: set[
     while known < len(found):  # an axis may stand beside one that a later read tells
         known, agreed = len(found), 0
         for ours, theirs in choice:
-            for here, there in zip(ours.index, theirs.index, strict=True):
-                there = substitute(there, found)
+            pairs = [(substitute(t, found), here) for here, t in zip(ours.index, theirs.index, strict=True)]
+            for there, here in (*pairs, *_numbers(pairs, binders)):
                 unknown = sorted(variables(there) & binders - set(found))
                 if len(unknown) == 1:
                     point = solve(there, here, unknown[0], only=False)
@@ -87,6 +88,23 @@ def _told(choice: list[tuple[Read, Read]], found: dict[str, Term], binders: set[
                 elif polynomial(here) == polynomial(there):
                     agreed += 1
     return agreed
+
+
+def _numbers(pairs: Equations, binders: set[str]) -> Equations:
+    """What digits of one number are together: of `k // N = b` and `k % N = r`, `k = b·N + r`."""
+    apart = [(there, here) for there, here in pairs if variables(there) & binders and any(map(_divides, walk(there)))]
+    if len(apart) < 2:
+        return []
+    alone: Equations = []
+    for there, here in apart:
+        form = polynomial(there)
+        rest = {m: c for m, c in form.items() if not any(variables(atom) & binders for atom in m)}
+        alone.append((as_written(without(form, *rest)), as_written(plus(polynomial(here), rest, -1))))
+    return [pair for pair in merged(alone) if pair not in alone]
+
+
+def _divides(term: Term) -> bool:
+    return isinstance(term, App) and term.op in ("floordiv", "mod")
 
 
 def _bounded(part: Fold, found: dict[str, Term]) -> list[tuple[Term, Term]]:
@@ -172,7 +190,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Region, labels: tuple[La
                 facts = point.inside(*fold.axes).under(fold.guard).facts
                 yield Obligation("fold", "TG503", title, sentence, facts, FALSE, labels)
                 continue
-            yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
+            yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels, (fold, wanted))
             return
         matched.append(Matched(fold, phi))
     wanted, matched = _decided_alike(wanted, matched)

@@ -75,6 +75,20 @@ class Binder(Node, binder="name relation bound", shown="{name}⟨ {relation} {bo
     bound: Expr | None = None
 
 
+def ranged(place: Expr) -> Binder | None:
+    """An index of a left side, with the range that is written of it: `p`, `p < H + 1 - K`; None where it is another term.
+
+    >>> ranged(Name("p")), ranged(Binary("<", Name("p"), Number("3"))), ranged(Number("3"))
+    (Binder(name='p', relation='', bound=None), Binder(name='p', relation='<', bound=Number(text='3')), None)
+    """
+    match place:
+        case Name(name):
+            return Binder(name, span=place.span)
+        case Binary("<" | "<=" as relation, Name(name) as left, bound):
+            return Binder(name, relation, bound, span=left.span)
+    return None
+
+
 class FoldExpr(
     Node,
     fold_named="monoid binders body named=True",

@@ -158,15 +158,28 @@ class Equation(Node, equation="*targets value", equation_tuple="*targets value",
     value: Expr
 
 
+class View(Node, view="name tensor shape", shown="{name} =~{tensor} as [{shape}]"):
+    """`v = x as [B, G, C, N]`: x with other axes, row-major."""
+
+    name: str
+    tensor: str
+    shape: tuple[Expr, ...]
+
+    @property
+    def targets(self) -> tuple[Cell, ...]:
+        """What it brings."""
+        return (Cell(self.name, self.shape, span=self.span),)
+
+
 class Op(
     Node, op="name family inputs outputs where *equations", shown="op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"
 ):
-    """An operation: tensors, preconditions, equations; among the lines of a text also `let` and `where`, which are gone after `model.names`."""
+    """An operation: tensors, preconditions, equations and views; among the lines of a text also `let` and `where`, which are gone after `model.names`."""
 
     name: str
     inputs: tuple[TensorDecl, ...]
     outputs: tuple[TensorDecl, ...]
-    equations: tuple[Equation, ...]
+    equations: tuple[Equation | View, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
 

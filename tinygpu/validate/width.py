@@ -14,6 +14,7 @@ from functools import lru_cache
 import z3
 
 from tinygpu.category.bounds import range_of
+from tinygpu.category.decide import nonnegative
 from tinygpu.category.known import Known
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
@@ -144,7 +145,7 @@ class Ends:
                 high, most, size = self.high(a), self.high(x), polynomial(extent)
                 if high is None or most is None or not self.known.constant(extent) or not self.known.positive(size):
                     return None
-                if self.known.positive(plus(plus(size, constant(1), -1), most, -1)):
+                if nonnegative(plus(plus(size, constant(1), -1), most, -1), self.known, moves=1):  # G·(F // G) is at most F
                     return plus(times(plus(high, constant(1)), size), constant(1), -1)
                 return plus(times(high, size), most) if self._natural(a) else None
             case App("add", (a, b), "index"):  # a guard may say more of a part, or of the whole
