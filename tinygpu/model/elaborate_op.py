@@ -97,9 +97,9 @@ def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
         for name in nodes(shape):
             if isinstance(name, tree.Name) and name.name not in others:
                 sizes.setdefault(name.name, name.span)
-    values = [e.value for e in op.equations if isinstance(e, tree.Equation)]
+    values = tuple(e.value for e in op.equations if isinstance(e, tree.Equation))
     used = {n.name for n in nodes(values) if isinstance(n, tree.Name)}
-    bound = known.union(b.name for n in nodes((op.where, *values)) if isinstance(n, tree.FoldExpr) for b in n.binders)
+    bound = known.union(b.name for n in nodes((op.where, values)) if isinstance(n, tree.FoldExpr) for b in n.binders)
     for name in nodes(op.where):
         if isinstance(name, tree.Name) and name.name in used - bound:
             sizes.setdefault(name.name, name.span)

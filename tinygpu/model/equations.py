@@ -71,7 +71,9 @@ def _with_view(view: tree.View, equations: dict[str, Equation], scope: Scope, wh
     return replace(scope, tensors={**scope.tensors, view.name: tensor})
 
 
-def _induced(equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], rest: Later, scope: Scope) -> Scope:
+def _induced(
+    equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], rest: Later, scope: Scope
+) -> Scope:
     """One of the two equations of a state: the scope with the state after its base, and after its step the equation."""
     (target,) = equation.targets
     if piece.time:
@@ -79,7 +81,7 @@ def _induced(equation: tree.Equation, piece: Part, states: States, equations: di
         if done:
             equations[target.name] = done
             return replace(scope, tensors={**scope.tensors, target.name: states.begun[target.name].tensor})
-    elif not scope.hides(target.name, target.span, "the tensor") or target.name in scope.tensors:
+    elif target.name in scope.tensors or not scope.hides(target.name, target.span, "the tensor"):
         return states.begin(target, piece, equation, rest, scope)
     return scope
 

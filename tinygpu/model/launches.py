@@ -67,6 +67,9 @@ def several(
     """The launches and the workspaces; what is wrong is added to the scope's problems."""
     problems = scope.problems
     before = len(problems)
+    for state in op.states[:1]:
+        problems.say("TG109.state", place, state.span, name=state.target)
+        return (), ()
     targets = [_targets(one, clauses, op, scope) for one in clauses.launches]
     if len(problems) > before:
         return (), ()
@@ -110,7 +113,9 @@ def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, 
     for equation in op.equations:
         if equation.target not in named and not _loose(equation, op):
             scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
-        found[equation.target] = replace(equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named and not e.along}))
+        found[equation.target] = replace(
+            equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named and not e.along})
+        )
     return found
 
 

@@ -50,7 +50,6 @@ class Equation:
         """The value at a point of the axes."""
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
 
-
     @property
     def cases(self) -> tuple[tuple[Term, Term], ...]:
         """Of a state when its value is which: the base, and the step."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from tinygpu.category.linear import as_written, number, plus, polynomial
-from tinygpu.category.term import Term, Var, equal, select, substitute, tensors
+from tinygpu.category.term import App, Term, Var, equal, substitute, tensors
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, Problems
@@ -128,7 +128,7 @@ class States:
         value, time = put_in(step.value, between), Var(one.time)
         axes = tuple(replace(a, extent=e) for a, e in zip(step.axes, state.tensor.shape, strict=True))
         first = state.base.at(Var(a.name) for n, a in enumerate(axes) if n != state.place)
-        value = select(equal(time, 0), first, substitute(value, {one.time: time - 1}))
+        value = App("select", (equal(time, 0), first, substitute(value, {one.time: time - 1})), value.dtype)  # also where both are one
         return Equation(target.name, axes, value, equation.span, one.time)
 
     def open(self, names: Collection[str], known: Mapping[str, Equation]) -> bool:

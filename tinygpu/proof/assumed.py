@@ -16,7 +16,22 @@ from z3 import unsat
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Fold, Read, Term, negation, shuffled, tensors, walk
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    FLOATS,
+    FUNCTIONS,
+    INDEX,
+    TRUE,
+    App,
+    Fold,
+    Read,
+    Term,
+    negation,
+    shuffled,
+    tensors,
+    walk,
+)
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.shape import put

@@ -70,7 +70,6 @@ class _Values:
             out[tuple(slice(low, high) for low, high in box)] = self.at(self.op.equation(name), points)
         return out
 
-
     def empty(self, name: str) -> Array:
         """Room for a tensor."""
         tensor = self.op.tensor(name)
@@ -93,7 +92,7 @@ def whole(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], names: li
     """All of some tensors that equations define."""
     values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, False)
     values.arrays.update((t.name, load(inputs[t.name], t.dtype, exact=True)) for t in op.inputs)
-    return {name: values.arrays.get(name) if name in values.arrays else values.whole(name) for name in names}
+    return {name: values.arrays[name] if name in values.arrays else values.whole(name) for name in names}
 
 
 def reference(
