@@ -16,7 +16,7 @@ import pytest
 from tests.program.library import proof_of
 from tinygpu import cli, pipeline
 from tinygpu.commands import common, together
-from tinygpu.commands.common import LARGEST
+from tinygpu.syntax.files import LARGEST
 
 VECTOR = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
 machine m : f {

@@ -38,7 +38,7 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
     if name not in (*CALLS, *SHUFFLES):
         if scope.monoid(name) is not None:
             return True
-        known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids)
+        known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids, *scope.defs)
         if name in scope.tensors:
             problems.say("TG107.tensor", expr.span, name=name)
         else:

@@ -29,7 +29,7 @@ class Scope:
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
     `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
-    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms.
+    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms, `defs` those that the file gives to terms.
     """
 
     problems: Problems
@@ -45,6 +45,7 @@ class Scope:
     place: str = OUTSIDE
     monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
     values: Mapping[str, Term] = field(default_factory=dict)
+    defs: tuple[str, ...] = ()
 
     def inside_brackets(self) -> Scope:
         """The same names, read as indices."""

@@ -114,11 +114,13 @@ def compare(
     sample: Mapping[str, tuple[Any, ...]] | None = None,
     rtol: float = 0.0,
     atol: float = 0.0,
+    bounds: Mapping[str, Any] | None = None,
     cap: int = 10,
 ) -> list[Mismatch]:
     """The elements of the outputs in `want` where `got` differs: floats beyond the tolerance, integers and truth values at all.
 
-    With `sample`, as in `reference`, `want` holds the sampled elements only and `got` the whole arrays. NaN equals NaN.
+    With `sample`, as in `reference`, `want` holds the sampled elements only and `got` the whole arrays. With `bounds`, each element has its own
+    tolerance, integers too; it is infinite where it is no number. NaN equals NaN.
     """
     import numpy as np  # who wants to know how near is near need not load it
 
@@ -136,6 +138,9 @@ def compare(
             same = (values == exact) | ((values != values) & (exact != exact))
             if tensor.dtype in FLOATS:
                 same |= np.isfinite(exact) & (np.abs(values - exact) <= atol + rtol * np.abs(exact))
+            if bounds is not None:
+                apart, most = np.abs(np.subtract(values, exact, dtype=np.float64)), np.asarray(bounds[tensor.name])
+                same |= (apart <= most) | (most != most) | (most == np.inf)
         for spot in np.argwhere(np.logical_not(same)):
             at = tuple(map(int, spot))
             index = at if places is None else tuple(int(np.broadcast_to(p, exact.shape)[at]) for p in places)
