@@ -40,7 +40,7 @@ def steady(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str,
 
 def dominant(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
     """A matrix that is mostly its diagonal."""
-    return (chance.standard_normal(shape) / shape[0] + 2 * np.eye(*shape)).astype(np.float32)
+    return (chance.standard_normal(shape) / shape[0] + 2 * np.eye(shape[0])).astype(np.float32)
 
 
 def slight(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:

@@ -132,12 +132,13 @@ def substitution(i: Inputs, y: Array) -> None:
 
 
 def lstm(i: Inputs, y: Array) -> None:
-    h, c, sigmoid = i["h0"], i["c0"], lambda v: 1 / (1 + np.exp(-v))
+    h, c = i["h0"], i["c0"]
     inputs = np.einsum("gjd,td->tgj", i["V"], i["x"]) + i["b"]
     for t, given in enumerate(inputs):
         z = i["U"] @ h + given
-        c = sigmoid(z[1]) * c + sigmoid(z[0]) * np.tanh(z[2])
-        h = sigmoid(z[3]) * np.tanh(c)
+        gates = 1 / (1 + np.exp(-z))
+        c = gates[1] * c + gates[0] * np.tanh(z[2])
+        h = gates[3] * np.tanh(c)
         y[t] = h
 
 

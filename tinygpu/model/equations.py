@@ -14,11 +14,12 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, settle
 from tinygpu.model.extent import same
 from tinygpu.model.folds import fold
+from tinygpu.model.length import Part, part
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.ranges import Later, Occurrence, checked, inferred, used
 from tinygpu.model.scope import Scope
-from tinygpu.model.state import Part, States, part
+from tinygpu.model.state import States
 from tinygpu.model.value import index, value
 from tinygpu.model.view import VIEW, viewed
 from tinygpu.record import replace

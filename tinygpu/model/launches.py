@@ -67,9 +67,6 @@ def several(
     """The launches and the workspaces; what is wrong is added to the scope's problems."""
     problems = scope.problems
     before = len(problems)
-    for state in op.states[:1]:
-        problems.say("TG109.state", place, state.span, name=state.target)
-        return (), ()
     targets = [_targets(one, clauses, op, scope) for one in clauses.launches]
     if len(problems) > before:
         return (), ()
