@@ -110,9 +110,7 @@ def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, 
     for equation in op.equations:
         if equation.target not in named and not _loose(equation, op):
             scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
-        found[equation.target] = replace(
-            equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named and not e.along})
-        )
+        found[equation.target] = replace(equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named}))
     return found
 
 

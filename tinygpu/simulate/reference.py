@@ -88,9 +88,11 @@ class _Values:
                     self.arrays[each][points] = self.at(one, points)
 
 
-def whole(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], names: list[str]) -> dict[str, Array]:
+def whole(
+    op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], names: list[str], undefined: bool | None
+) -> dict[str, Array]:
     """All of some tensors that equations define."""
-    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, False)
+    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, False, undefined)
     values.arrays.update((t.name, load(inputs[t.name], t.dtype, exact=True)) for t in op.inputs)
     return {name: values.arrays[name] if name in values.arrays else values.whole(name) for name in names}
 

@@ -59,7 +59,7 @@ def simulate(
     if elements > budget:  # each of them takes a store
         raise SimulationBudget(f"{elements} output elements are more than the budget of {budget} lane-steps")
     arrays = _inputs(program.op, env, inputs)
-    arrays |= _states(program.op, env, inputs) if any(isinstance(s, Ghost) for s in program.steps) else {}
+    arrays |= _states(program.op, env, inputs, undefined) if any(isinstance(s, Ghost) for s in program.steps) else {}
     arrays |= {name: Memory.of(name, space, shape, unwritten(math.prod(shape), dtype)) for name, dtype, space, shape in written}
     run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined)
     try:
@@ -138,10 +138,10 @@ def _inputs(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> dict
     return arrays
 
 
-def _states(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> dict[str, Memory]:
+def _states(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any], undefined: bool | None) -> dict[str, Memory]:
     """What ghost facts may speak of beside inputs and cells."""
-    found = whole(op, env, inputs, [e.target for e in op.states])
-    return {n: Memory(n, INPUT, v.shape, v.reshape(-1), np.broadcast_to(np.True_, v.size)) for n, v in found.items()}
+    found = whole(op, env, inputs, [e.target for e in op.states], undefined)
+    return {n: Memory(n, INPUT, v.shape, v.reshape(-1), np.broadcast_to(np.True_, v.size), induced=True) for n, v in found.items()}
 
 
 def _own(array: Array, extents: tuple[int, ...], group: Group, clock: Clock) -> Memory:
