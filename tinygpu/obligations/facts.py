@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.linear import solve
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, KNOWN
@@ -220,6 +221,17 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
             case App("xor", (a, b), dtype) if dtype == INDEX:
                 natural = App("and", (a >= 0, b >= 0), BOOL)
                 yield App("or", (negation(natural), App("and", (term >= 0, term <= a + b), BOOL)), BOOL)
+            case App("bitand" | "bitor" as op, (a, b), dtype) if (
+                dtype not in SIGNED
+            ):  # no bit is set that is set in neither, or that one has not
+                for part in (a, b):
+                    yield App("le" if op == "bitand" else "ge", (term, part), BOOL)
+            case App("round", (inner,), dtype):
+                twice = App("mul", (Const(2.0, dtype), App("sub", (term, inner), dtype)), dtype)
+                if limited(inner):
+                    yield App(
+                        "and", (App("le", (Const(-1.0, dtype), twice), BOOL), App("le", (twice, Const(1.0, dtype)), BOOL)), BOOL
+                    )
             case App("floor", (inner,), dtype):
                 yield App("le", (term, inner), BOOL)
                 if limited(inner):

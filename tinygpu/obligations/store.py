@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.simplify import simplify
-from tinygpu.category.term import FALSE, TRUE, Term, exchange, folds, reads, substitute
+from tinygpu.category.term import FALSE
 from tinygpu.diagnostic import Label
-from tinygpu.model.op import Op, put_in
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
+from tinygpu.obligations.named import element, unfolded
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
@@ -32,15 +31,19 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     outputs = {t.name for t in program.op.outputs}
     made = {cells.local.name for cells in trace.final}
-    for cells in trace.final:
+    for cells in trace.named + trace.final:
         point = every_cell(program, cells)
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
-        yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
+        claim = element(program.op, cells.local.name, cells.place, point, (cells.value,))
+        for one in same(cells.value, claim, point, (*steps, equation)):
+            if isinstance(one, Obligation) and not one.help and cells in trace.named:
+                one = replace(one, help=f"if {cells.local.name} is to hold something else, give it another name")
+            yield one
     plain = [s for s in trace.of(Store) if s.tensor in outputs - made and not s.step.update]  # else it is `memory` that is wrong
     for store in plain:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-        claim = element(program.op, store.tensor, store.index, store.point)
+        claim = element(program.op, store.tensor, store.index, store.point, (store.value, *store.point.guard))
         yield from same(store.value, claim, store.point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
             yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)
@@ -55,33 +58,6 @@ def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
     """The steps that make a global array, the last one first: what it holds in the end is the work of all of them."""
     verbs = {s.step.span: "updated" if s.step.atomic else "stored" for s in trace.of(Store) if s.tensor == name}
     return tuple(Label(span, f"{verb} here") for span, verb in reversed(verbs.items()))
-
-
-def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term:
-    """The equation at an element."""
-    equation = op.equation(tensor)
-    bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-    return point.settled(inlined(op, substitute(equation.value, bind)))
-
-
-def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
-    """A claim with each state whose step is a fold as what that makes it, where the program has computed it too. From time 0 on a state is what its
-    equation says, whatever its length and its place."""
-    states = {e.target: e for e in op.states if any(folds(v) for _, v in e.cases)}
-    ours = set(reads(value))
-    mine = (r for r in reads(claim) if r.tensor in states and r not in ours)
-    bind: dict[Term, Term] = {}
-    for read in mine:
-        state = states[read.tensor]
-        time = read.index[[a.name for a in state.axes].index(state.along)]
-        if point.settled(time >= 0) == TRUE:
-            bind[read] = simplify(state.at(read.index), point)
-    return exchange(claim, bind)
-
-
-def inlined(op: Op, value: Term) -> Term:
-    """A value with every intermediate replaced by its equation."""
-    return put_in(value, {e.target: e for e in op.equations if not e.along and e.target in {t.name for t in op.intermediates}})
 
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NATIVE
-from tinygpu.category.operation import FUNCTION
+from tinygpu.category.dtype import HALVES, NATIVE, UNSIGNED
+from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -66,6 +66,7 @@ UPDATES: Rows = {
 INSTRUCTIONS: Rows = {
     **OF_NAMES,
     **FUNCTIONS,
+    **{name: (f"count({name!r})", Atom("function", name, kinds=UNSIGNED)) for name in COUNTS},
     **MOVES,
     **UPDATES,
     **{n: (f"division({n!r})", Atom("division", op)) for n, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},

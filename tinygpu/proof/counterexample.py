@@ -47,7 +47,7 @@ KINDS: dict[
     ReadOutput: ("an output is read", ("TG116", "TG507", "TG305", "TG301")),
     Race: ("two threads meet without a barrier between", ("TG302", "TG306", "TG305")),
     Divergent: ("not all threads come to a collective", ("TG303", "TG304")),
-    DivisionByZero: ("an integer is divided by zero", ("TG404", "TG510")),
+    DivisionByZero: ("an integer is divided by zero, or shifted by its width or more", ("TG404", "TG510")),
     HoldsViolated: ("the cell does not hold what is said", ("TG509",)),
     Mismatch: (
         "the value stored is not the equation's",

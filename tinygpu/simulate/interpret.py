@@ -79,7 +79,7 @@ class Run:
         """A division without a result."""
         place = self.place()
         for at, _, _ in offenders(where, (), place):
-            self.faults.add(DivisionByZero(at, text(term)), place.span)
+            self.faults.add(DivisionByZero(at, text(term), getattr(term, "op", "") in ("shl", "shr")), place.span)
 
     def all(self) -> Array:
         """The mask of all lanes."""

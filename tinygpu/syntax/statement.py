@@ -61,7 +61,9 @@ class Assign(
 
 
 class For(
-    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
+    Node,
+    for_extent="name extent sort body",
+    shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values:value})"),
 ):
     """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
 
