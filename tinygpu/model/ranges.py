@@ -80,6 +80,9 @@ def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Itera
                 if extent.dtype == UNKNOWN and name in variables(place):
                     yield Occurrence(extent, read.span, read.tensor, PLAIN)
                     continue
+                while isinstance(place, App) and place.op == "floordiv":  # a // n is below E where a is below E·n
+                    place, by = place.args
+                    extent = extent * by
                 pace, rest = stride(polynomial(place), name)
                 if pace and max(pace.values()) < 0:  # as far from the end as the other way round from the start
                     pace, rest = scaled(pace, -1), plus(polynomial(extent - 1), rest, -1)

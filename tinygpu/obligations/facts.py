@@ -11,10 +11,10 @@ sign; and the solver knows nothing of an infinity or a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.linear import solve
+from tinygpu.category.linear import as_written, divide, polynomial, solve, stride
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, KNOWN
 from tinygpu.category.region import Region
@@ -108,6 +108,25 @@ def _unified(general: Read, special: Read, binders: set[str]) -> dict[str, Term]
         point = solve(pattern, term, unknown[0]) if len(unknown) == 1 else None
         if point is not None:
             found[unknown[0]] = point
+        if len(unknown) > 1:
+            found |= _digits(pattern, term, unknown)
+    return found
+
+
+def _digits(pattern: Term, term: Term, names: Collection[str]) -> dict[str, Term]:
+    """Where a flat address is that of several indices: `b·L + l` is `5·L + q` at b = 5, l = q.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> found = _digits(Var("b") * Var("L") + Var("l"), Var("i") * Var("L") + Var("q") // 2, ["b", "l"])
+    >>> {name: text(point) for name, point in found.items()}
+    {'b': 'i', 'l': 'q // 2'}
+    """
+    found: dict[str, Term] = {}
+    paces = {name: pace for name in names if (pace := stride(polynomial(pattern), name)[0])}
+    form = polynomial(term)
+    for name in sorted(paces, key=lambda n: max(map(len, paces[n])), reverse=True):
+        quotient, form = divide(form, paces[name])
+        found[name] = as_written(quotient)
     return found
 
 

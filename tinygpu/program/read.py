@@ -21,6 +21,7 @@ from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.expression import expression
+from tinygpu.program.loops import loop
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
@@ -137,6 +138,10 @@ class Reader:
         if name not in self.earlier:
             return name
         self.earlier.remove(name)
+        return self.fresh(name)
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing of the text has."""
         self.taken |= self.taken or {
             *names_of(Program("", self.op, ())),
             *words((self.machine.program, self.op.source)),
@@ -156,8 +161,8 @@ class Reader:
         found: list[Step] = []
         for statement in body:
             self.count(statement)
-            if isinstance(statement, tree.For) and statement.extent is None:
-                found += self.unrolled(statement, axes)
+            if isinstance(statement, tree.For):
+                found += self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
             elif (step := read_step(self, statement, axes)) is not None:
                 found.append(step)
         return tuple(found)

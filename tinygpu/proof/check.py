@@ -16,7 +16,7 @@ from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
-from tinygpu.proof.words import spoken, worded
+from tinygpu.proof.words import in_words, worded
 from tinygpu.record import dataclass, field, replace
 
 LONGEST = 200  # characters of a title
@@ -119,7 +119,7 @@ def shortened(text: str) -> str:
 
 
 def _unknown(program: Program, open: Open) -> Diagnostic:
-    claim, said = open.claim, spoken(sentence(open), open.claim, program.op)
+    claim, said = open.claim, in_words(sentence(open), open.claim, program)
     statement = said if len(said) <= LONGEST else f"that this never happens: {claim.title}"
     weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
     otherwise = "state what a cell holds with `holds`, or raise the budget"
