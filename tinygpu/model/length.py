@@ -60,7 +60,7 @@ def part(target: tree.Cell) -> Part | None:
     return None
 
 
-def told(op: tree.Op) -> Iterator[tree.Equation]:
+def definitions(op: tree.Op) -> Iterator[tree.Equation]:
     """The equations that say what something is."""
     yield from (e for e in op.equations if isinstance(e, tree.Equation))
 
@@ -68,7 +68,7 @@ def told(op: tree.Op) -> Iterator[tree.Equation]:
 def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[str] = frozenset()) -> Term | None:
     """How long a state is: one more than the latest time at which an output reads it, or else the step of another state; None where none does."""
     found: Term | None = None
-    for equation, target in ((e, t) for e in told(op) for t in e.targets):
+    for equation, target in ((e, t) for e in definitions(op) for t in e.targets):
         axes = ranges(target, op, scope, around | {name})
         quiet = replace(scope.with_indices(axes), problems=Problems())
         for cell in (c for c in nodes(equation.value) if isinstance(c, tree.Cell) and c.name == name and place < len(c.index)):

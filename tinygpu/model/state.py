@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.term import App, Var, equal, substitute, tensors
-from tinygpu.model.length import Part, length, part, told
+from tinygpu.model.length import Part, length, part
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.ranges import Later
 from tinygpu.model.scope import Scope
@@ -46,7 +46,7 @@ class States:
         if declared is not None:
             say("TG111.state_output" if declared.role == "output" else "TG114.twice", target.span, declared.span, name=target.name)
             return scope
-        steps = [p for e in told(self.op) for t in e.targets if t.name == target.name and (p := part(t)) and p.time]
+        steps = [p for e in definitions(self.op) for t in e.targets if t.name == target.name and (p := part(t)) and p.time]
         if [p.place for p in steps] != [one.place]:
             names = [at.name if isinstance(at, tree.Name) else "t + 1" for at in target.index]
             say("TG111.state_step", target.span, name=target.name, left=f"{target.name}[{', '.join(names)}]")
@@ -75,7 +75,9 @@ class States:
         """The equation of a state, from its base and this step; `known` are those so far. None after a message."""
         state = self.begun.get(target.name)
         if state is None:
-            if not any(p and not p.time for e in told(self.op) for t in e.targets if t.name == target.name for p in [part(t)]):
+            if not any(
+                p and not p.time for e in definitions(self.op) for t in e.targets if t.name == target.name for p in [part(t)]
+            ):
                 scope.problems.say("TG111.state_base", target.span, name=target.name)
             return None
         later = replace(one.bare(target), name=f"{target.name} at {one.time} + 1")  # what a step says of
