@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.term import App, Var, equal, substitute, tensors
-from tinygpu.model.length import Part, length, part
+from tinygpu.model.length import Part, definitions, length, part
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.ranges import Later
 from tinygpu.model.scope import Scope
