@@ -15,7 +15,7 @@ from typing import Any
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.binders import binders, both, flat, ranges, standing, too_large
+from tinygpu.model.binders import binders, both, flat, nest, ranges, standing, too_large
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
@@ -125,7 +125,7 @@ class Names:
                 return self.called(tree.Call(name, (), span=node.span))
             case tree.Call(name) if name in self.defs:
                 return self.called(node)
-        return node
+        return nest(node) if isinstance(node, tree.Loops) else node
 
     # ── lets ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
