@@ -29,6 +29,9 @@ from tinygpu.run.load import load
 from tinygpu.simulate.reference import reference
 
 
+LIMIT = 60.0  # seconds of a build
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """The verdict of a row, and its module where it has one; `text` is empty where it has none, and `problem` says why."""
@@ -58,12 +61,14 @@ def made(row: Row) -> Made:
     verdict = pipeline.check(machine)
     seconds = time.perf_counter() - start
     if not isinstance(verdict, pipeline.Proof):
-        said = "; ".join(d.title for d in (verdict.diagnostics[:2] if isinstance(verdict, pipeline.Unknown) else (verdict.diagnostic,)))
+        said = "; ".join(
+            d.title for d in (verdict.diagnostics[:2] if isinstance(verdict, pipeline.Unknown) else (verdict.diagnostic,))
+        )
         return Made(type(verdict).__name__.lower(), seconds, problem=said)
     start = time.perf_counter()
     try:
-        ready = pipeline.built(verdict, machine)
-        text = pipeline.sound(row.op, [ready])
+        proof = verdict
+        text = pipeline.timely(LIMIT, machine, lambda: pipeline.sound(row.op, [pipeline.built(proof, machine)]))
     except TinygpuError as error:
         said = "; ".join(d.title for d in error.diagnostics[:2])
         return Made("proved", seconds, len(verdict.theorems), time.perf_counter() - start, problem=said)
