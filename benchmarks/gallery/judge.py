@@ -28,7 +28,6 @@ from tinygpu.model.op import Op
 from tinygpu.run.load import load
 from tinygpu.simulate.reference import reference
 
-
 LIMIT = 60.0  # seconds of a build
 
 
