@@ -21,7 +21,8 @@ from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term
 COUNT = 4000
 INF = float("inf")
 FLOAT, BYTE, WIDE = "f32", "i8", "i32"
-VALUES = {FLOAT: [number(n) for n in (0, 1, -1, 2, 0.5, -3)], BYTE: [0, 1, -1, 2, 127, -128, 64]}
+PLAIN = "u8"
+VALUES = {FLOAT: [number(n) for n in (0, 1, -1, 2, 0.5, -3)], BYTE: [0, 1, -1, 2, 127, -128, 64], PLAIN: [0, 1, 2, 7, 8, 128, 255]}
 
 
 class Cells(Plain):
@@ -34,7 +35,7 @@ class Cells(Plain):
         return self.cells[read.tensor, index[0][0] if index else 0], True
 
 
-KNOWN = {"x": FLOAT, "w": FLOAT, "b": BYTE, "c": BYTE}
+KNOWN = {"x": FLOAT, "w": FLOAT, "b": BYTE, "c": BYTE, "p": PLAIN, "q": PLAIN}
 
 
 def drawn(chance: random.Random, dtype: str, depth: int) -> Term:
@@ -42,11 +43,11 @@ def drawn(chance: random.Random, dtype: str, depth: int) -> Term:
     if dtype == BOOL and depth == 0:
         return Const(chance.random() < 0.5, BOOL)
     if dtype != BOOL and (depth == 0 or chance.random() < 0.1):
-        name = chance.choice("xw" if dtype == FLOAT else "bc")
+        name = chance.choice("xw" if dtype == FLOAT else "pq" if dtype == PLAIN else "bc")
         number = (
             Const(chance.choice((0.0, 1.0, 2.0, INF, -INF)), FLOAT)
             if dtype == FLOAT
-            else Const(chance.choice((0, 1, 2, -128)), dtype)
+            else Const(chance.choice((0, 1, 2, 7, 255) if dtype == PLAIN else (0, 1, 2, -128)), dtype)
         )
         atom = Read(name, (), BYTE if dtype == WIDE else dtype)
         return number if chance.random() < 0.25 else App("cast", (atom,), WIDE) if dtype == WIDE else atom
@@ -55,7 +56,7 @@ def drawn(chance: random.Random, dtype: str, depth: int) -> Term:
         return drawn(chance, of, depth - 1)
 
     if dtype == BOOL:
-        of = chance.choice((FLOAT, BYTE))
+        of = chance.choice((FLOAT, BYTE, PLAIN))
         some: list[Term] = [App(chance.choice(("lt", "le", "gt", "ge", "eq", "ne")), (inner(of), inner(of)), BOOL)]
         some += [App(chance.choice(("and", "or")), (inner(), inner()), BOOL), App("not", (inner(),), BOOL)] if depth > 1 else []
         return chance.choice(some)
@@ -64,15 +65,21 @@ def drawn(chance: random.Random, dtype: str, depth: int) -> Term:
     ops = (
         ("add", "sub", "mul", "div", "min", "max")
         if dtype == FLOAT
-        else ("add", "sub", "mul", "xor", "min", "max", "floordiv", "mod")
+        else ("add", "sub", "mul", "xor", "bitand", "bitor", "shl", "shr", "min", "max", "floordiv", "mod")
     )
     match chance.randrange(8):
         case 0:
             return App("select", (inner(BOOL), a, b), dtype)
         case 1:
-            return App(chance.choice(("neg", "abs", "floor", "tanh", "exp") if dtype == FLOAT else ("neg", "abs")), (a,), dtype)
+            return App(
+                chance.choice(("neg", "abs", "floor", "round", "tanh", "exp") if dtype == FLOAT else ("neg", "abs")), (a,), dtype
+            )
         case 2:
-            body = Read(chance.choice("xw" if dtype == FLOAT else "bc"), (Var("k"),), BYTE if dtype == WIDE else dtype)
+            body = Read(
+                chance.choice("xw" if dtype == FLOAT else "pq" if dtype == PLAIN else "bc"),
+                (Var("k"),),
+                BYTE if dtype == WIDE else dtype,
+            )
             body = App("cast", (body,), WIDE) if dtype == WIDE else body
             body = chance.choice((body, body, inner(), drawn(chance, dtype, 0)))  # the last one may be a number, or an infinity
             return Fold(
@@ -94,10 +101,10 @@ def valued(term: Term, cells: Cells):
 def test_what_is_left_has_the_same_value(seed):
     chance, changed = random.Random(seed), 0
     for _ in range(COUNT // 4):
-        term = drawn(chance, chance.choice((FLOAT, BYTE, BOOL)), chance.choice((1, 2, 3, 4)))
+        term = drawn(chance, chance.choice((FLOAT, BYTE, PLAIN, BOOL)), chance.choice((1, 2, 3, 4)))
         left = cancel(term)
         changed += left != term
-        divides = any(isinstance(t, App) and t.op in ("floordiv", "mod") for t in walk(term))
+        divides = any(isinstance(t, App) and t.op in ("floordiv", "mod", "shl", "shr") for t in walk(term))
         for _ in range(4):
             cells = Cells(chance)
             one, other = valued(term, cells), valued(left, cells)
@@ -112,7 +119,7 @@ def test_what_is_left_has_the_same_value(seed):
     assert changed > COUNT // 40, "nothing was tried"
 
 
-x, w, b, c = (Read(name, (), dtype) for name, dtype in KNOWN.items())
+x, w, b, c, p, _ = (Read(name, (), dtype) for name, dtype in KNOWN.items())
 most = Fold("max", (Axis("k", Var("n")),), TRUE, Read("x", (Var("k"),), FLOAT), FLOAT)
 bytes_ = Read("b", (Var("k"),), BYTE)
 
@@ -135,6 +142,8 @@ LAWS = (
     (of("cast", total_of(of("cast", bytes_, dtype=WIDE)), dtype=BYTE), total_of(bytes_)),
     (of("cast", of("min", Const(9, WIDE), total_of(of("cast", bytes_, dtype=WIDE), "min")), dtype=BYTE), of("min", Const(9, BYTE), total_of(bytes_, "min"))),
     (of("cast", of("cast", b, dtype=WIDE), dtype=FLOAT), of("cast", b, dtype=FLOAT)), (of("lt", of("mod", b, Const(3, BYTE)), Const(3, BYTE), dtype=BOOL), TRUE),
+    (of("shr", p, Const(3, PLAIN)), of("floordiv", p, Const(8, PLAIN))), (of("shl", b, Const(7, BYTE)), of("mul", b, Const(-128, BYTE))),
+    (of("bitand", Const(3, PLAIN), p), of("mod", p, Const(4, PLAIN))), (of("sub", of("shl", p, Const(1, PLAIN)), p), p),
 )  # fmt: skip
 KEPT = (  # what may be infinite, or may have no value, or wraps
     of("sub", most, most), of("mul", Const(0.0, FLOAT), most), of("sub", of("div", x, w), of("div", x, w)), of("log", of("exp", most)),

@@ -135,6 +135,7 @@ def test_functions(name: str) -> None:
         "rsqrt": lambda x: x**-0.5,
         "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
         "abs": abs,
+        "round": lambda x: float(round(x)),
         "exp2": lambda x: 2.0**x,
     }
     points = np.linspace(0.1, 3, 30)

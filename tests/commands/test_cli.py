@@ -102,3 +102,121 @@ def test_progress_is_said_after_a_while(capsys):
     with Progress() as now:
         now("quick")
     assert capsys.readouterr().err == ""
+
+
+APART = """op f(x: f32[R, M], b: f32[R]) -> (y: f32[R]) { y[r] = exp(sum[k] x[r, k]) + b[r] }
+
+machine m : f {
+  work grid = (g: R), block = (t: 1)
+  program {
+    local q: f32[]
+    q[] = 0
+    for k < M { q[] += x[g, k] }
+    y[g] = exp(q[] + b[g]) if t == 0
+  }
+}
+"""
+
+
+def test_the_forms_that_did_not_meet_stand_below_each_other(run):
+    path = Path("apart.tgpu")
+    path.write_text(APART, encoding="utf-8")
+    for arguments in (("check", str(path), "--why"), ("check", "--why", str(path))):
+        code, out, _ = run(*arguments)
+        assert code == 1 and out.split("here they part")[0].splitlines()[-3:] == [
+            "      the program    exp(sum[k < M] x[g, k] + b[g])",
+            "      the equation   exp(sum[k < M] x[g, k]) + b[g]",
+            "                                           ^ ",
+        ]
+
+
+def saved(name: str, values: object, kind: str = "float32") -> str:
+    import numpy as np
+
+    np.save(name, np.asarray(values).astype(kind))
+    return name
+
+
+def test_a_run_takes_data_and_ranges(run):
+    saved("x.npy", [1, 2, 3])
+    code, out, _ = run("run", "good.tgpu", "--input", "x=x.npy", "--input", "a=2.5", "--device", "cpu")
+    assert code == 0 and "n=3:" in out and "agrees at all 3 elements" in out
+    code, out, _ = run("run", "good.tgpu", "--size", "n=1000", "--range", "x=-1e6..1e6", "--range", "a=3..3", "--device", "cpu")
+    assert code == 0 and "n=1000:" in out and "agrees at all 1000 elements" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--input", "x=gone.npy"), "TG902 there is no file gone.npy"),
+        (("--input", "x=good.tgpu"), "TG903 good.tgpu is no array"),
+        (("--input", "x"), "TG905 x is no input"),
+        (("--input", "w=1"), "TG905 there is no input w"),
+        (("--input", "x=1"), "TG905 x has 1 axes, not 0"),
+        (("--input", "x=x.npy", "--size", "n=4"), "TG905 n is 4, and an input says that it is 3"),
+        (("--input", "x=c.npy"), "TG905 x is complex128, not f32"),
+        (("--size", "m"), "TG905 m is no size"),
+        (("--size", "m=3"), "TG905 there is no size m"),
+        (("--range", "x=2..1"), "TG905 x=2..1 is no range"),
+        (("--range", "x=a..b"), "TG905 x=a..b is no range"),
+        (("--range", "y=1..2"), "TG905 there is no input y"),
+    ],
+)
+def test_data_that_cannot_be_used_is_a_message(run, arguments, says):
+    saved("x.npy", [1, 2, 3])
+    saved("c.npy", [1j, 2j, 3j], "complex128")
+    code, _, err = run("run", "good.tgpu", *arguments, "--device", "cpu")
+    assert code == 2 and says in err and "TG901" not in err
+
+
+def test_data_keeps_what_is_promised_of_it(run):
+    saved("idx.npy", [0, 2, 5], "int32")
+    text = "op f(x: f32[n], idx: i32[m]) -> (y: f32[m]) where all[t] (0 <= idx[t] and idx[t] < n) { y[r] = x[idx[r]] }\n"
+    Path("f.tgpu").write_text(
+        text + "machine m : f {\n  work grid = (g), block = (t: 32)\n  compute r = (g, t)\n}\n", encoding="utf-8"
+    )
+    code, _, err = run("run", "f.tgpu", "n=5", "--input", "idx=idx.npy", "--device", "cpu")
+    assert code == 2 and "TG905 the data is not as f wants it" in err
+    assert run("run", "f.tgpu", "n=6", "--input", "idx=idx.npy", "--device", "cpu")[0] == 0
+
+
+def test_a_run_that_is_wrong_is_called_wrong(run, monkeypatch):
+    from tinygpu.commands import run as command
+
+    saved("x.npy", [1, 2, 3])
+    compared = command.compare_with_equation
+    monkeypatch.setattr(
+        command,
+        "compare_with_equation",
+        lambda one, inputs, results: compared(one, inputs, {n: a * 1.000001 for n, a in results.items()}),
+    )
+    code, out, _ = run("run", "good.tgpu", "--input", "x=x.npy", "--device", "cpu")
+    assert code == 1 and "WRONG: z[0]" in out
+
+
+def test_what_cannot_be_built_is_named_and_the_others_are_built(run, monkeypatch):
+    code, out, err = run("build", "syntax.tgpu", "good.tgpu", "-o", "kernels")
+    assert (
+        code == 2
+        and "kernels/good.py: scale_m" in out
+        and "syntax.tgpu: not built, because there are errors in it" in err
+        and "TG0" in err
+    )
+    from tinygpu import pipeline
+
+    text, made = Path("good.tgpu").read_text(encoding="utf-8"), pipeline.built
+    Path("bad.tgpu").write_text(text.replace("scale_m", "scale_bad"), encoding="utf-8")
+
+    def broken(proof, machine=None):
+        if machine.name == "scale_bad":
+            raise KeyError("inner")
+        return made(proof, machine)
+
+    monkeypatch.setattr(pipeline, "built", broken)
+    code, out, err = run("build", "bad.tgpu", "good.tgpu", "-o", "others", "--jobs", "1")
+    assert code == 2 and "others/good.py: scale_m" in out and not Path("others/bad.py").exists()
+    assert (
+        "TG901" in err
+        and "while building scale_bad of bad.tgpu" in err
+        and "bad.tgpu: not built, because scale_bad of bad.tgpu cannot be" in err
+    )

@@ -21,7 +21,7 @@ from tinygpu.pipeline import Proof
 from tinygpu.run.gate import loaded
 
 KINDS = {"i64": np.int64, "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8}
-OP = """op f(x: DT[n], z: DT[n], r: DT[n, k]) -> (more: DT[n], less: DT[n], all_: DT[n], minus: DT[n], size: DT[n], s: DT[n], p: DT[n]) {
+OP = """op f(x: DT[n], z: DT[n], r: DT[n, k]) -> (more: DT[n], less: DT[n], all_: DT[n], minus: DT[n], size: DT[n], s: DT[n], p: DT[n], bits: DT[n]) {
   more[i] = 1 if x[i] + 1 > x[i] else 0
   less[i] = 1 if x[i] - z[i] < x[i] else 0
   all_[i] = (x[i] + 1) * z[i] - x[i] ^ z[i]
@@ -29,6 +29,7 @@ OP = """op f(x: DT[n], z: DT[n], r: DT[n, k]) -> (more: DT[n], less: DT[n], all_
   size[i] = abs(x[i])
   s[i] = sum[j] r[i, j]
   p[i] = prod[j] r[i, j]
+  bits[i] = ((x[i] << 3 | z[i] & 15) ^ ~z[i] >> 2) + (x[i] & z[i] | 5) + (x[i] >> (z[i] & 7))
 }
 machine m : f {
   work grid = (g), block = (t: 32)
@@ -62,6 +63,7 @@ def wanted(kind: type, x: np.ndarray, z: np.ndarray, r: np.ndarray) -> list[np.n
         [cut(abs(a)) for a, _, _ in rows],
         [cut(sum(c)) for _, _, c in rows],
         [cut(c[0] * c[1] * c[2] * c[3]) for _, _, c in rows],
+        [cut(((a << 3 | b & 15) ^ cut(~b) >> 2) + (a & b | 5) + (a >> (b & 7))) for a, b, _ in rows],
     ]
     return [np.array(c, kind) for c in columns]
 

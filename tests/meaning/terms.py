@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.meaning.equations import Plain
 
 Env: TypeAlias = Mapping[str, Any]
-KEEPS = ("min", "max", "neg", "abs", "floor")  # of stored floats they give stored floats
+KEEPS = ("min", "max", "neg", "abs", "floor", "round")  # of stored floats they give stored floats
 FITS = 1 << 63
 WIDER = {"f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",), "f64": ()}  # what holds all of their numbers
 BEYOND, BEFORE = (
@@ -166,6 +166,10 @@ def integers(term: App, args: list[Number], world: Plain) -> Number:
             if b < 1 or (a < 0 and op != "ceildiv" and not (dtype == INDEX and world.euclidean)):
                 return world.divided(dtype == INDEX, f"{op} of {a} by {b}")
             out = a // b if op == "floordiv" else a % b if op == "mod" else -(-a // b)
+        case "shl" | "shr":
+            if not 0 <= b < WIDTH[dtype][0]:
+                return world.divided(False, f"{a} is shifted by {b}")
+            out = a << b if op == "shl" else a >> b
         case "table":
             if not 0 <= a < len(args) - 1:
                 raise CannotJudge("an entry outside of a table")
@@ -173,7 +177,7 @@ def integers(term: App, args: list[Number], world: Plain) -> Number:
         case _:
             out = {
                 "add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "min": lambda: min(a, b), "max": lambda: max(a, b),
-                "xor": lambda: a ^ b, "neg": lambda: -a, "abs": lambda: abs(a),
+                "xor": lambda: a ^ b, "bitand": lambda: a & b, "bitor": lambda: a | b, "popcount": lambda: bin(a).count("1"), "neg": lambda: -a, "abs": lambda: abs(a),
             }[op]()  # fmt: skip
     if dtype == INDEX:
         world.fits(out)

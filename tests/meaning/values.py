@@ -129,6 +129,17 @@ def whole(a: Number) -> Number:
     return nearest if near(a, nearest) else a
 
 
+def even(a: Number) -> Number:
+    """The integer next to a number, the even one of two.
+
+    >>> [int(even(number(n))) for n in (0.5, 1.5, -2.5, 2.25)]
+    [0, 2, -2, 2]
+    """
+    below = REAL.floor(a)
+    beyond = a - below - number(0.5)
+    return below + 1 if beyond > 0 or (beyond == 0 and int(below) % 2) else below
+
+
 FUNCTION: dict[str, Callable[[Number], Number]] = {
     name: partial(function)
     for name, function in {
@@ -141,6 +152,7 @@ FUNCTION: dict[str, Callable[[Number], Number]] = {
         "sigmoid": lambda a: divide(number(1), add(number(1), FUNCTION["exp"](-a))),
         "abs": abs,
         "floor": lambda a: a if infinite(a) else REAL.floor(whole(a)),
+        "round": lambda a: a if infinite(a) else even(whole(a)),
         "erf": REAL.erf,
         "sin": lambda a: None if infinite(a) else REAL.sin(a),
         "cos": lambda a: None if infinite(a) else REAL.cos(a),

@@ -55,7 +55,7 @@ def test_any_tree_of_an_expression_is_read_back() -> None:
     """Nodes of the examples and of every operator, with parts of others: what a program could build."""
     small = [
         bare(expression(text))
-        for text in (*(f"a {op} (b)" for op in LEVELS), "-a", "not a", "a if b else c", "(a, b)", "a.m", "12")
+        for text in (*(f"(a {op} (b))" for op in LEVELS), "-a", "~a", "not a", "a if b else c", "(a, b)", "a.m", "12")
     ]
     pool = [*small * 4, *(n for text in EXAMPLES.values() for n in nodes(bare(parse(text))) if isinstance(n, get_args(tree.Expr)))]
     pool = [n for n in pool if not isinstance(n, tree.Sized)]

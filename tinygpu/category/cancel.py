@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from math import prod
 
+from tinygpu.category.bits import digits
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, contains, stored
 from tinygpu.category.evaluate import wrapped
@@ -67,6 +68,8 @@ def _cancel(term: Term) -> Term:
     match term:
         case App("xor", _, dtype) if dtype in INTEGERS and sure(term):
             return flips(term)
+        case App("shl" | "shr" | "bitand") if (plainly := digits(term)) is not term:
+            return cancel(plainly)
         case App("div", (_, Const()), dtype) if vanishing(term):
             return Const(0.0, dtype)
         case App("add" | "sub" as op, (a, b), dtype) if drowning(term):
@@ -119,9 +122,9 @@ def packed(term: App) -> bool:
 
 @kept
 def sure(term: Term) -> bool:
-    """Whether a term has a value wherever the program is right: it never divides an integer by less than 1 (`defined.state`)."""
+    """Whether a term has a value wherever the program is right: it never divides an integer by less than 1, and never shifts beyond a width (`defined.state`)."""
     match term:
-        case App("floordiv" | "mod", args, dtype) if dtype in INTEGERS:
+        case App("floordiv" | "mod" | "shl" | "shr", args, dtype) if dtype in INTEGERS:
             return all(map(sure, args))
         case App(_, args) if not total(term):
             return all(map(sure, args)) and not failing(term) and not mixing(term)
@@ -188,7 +191,7 @@ def _narrow(term: Term, dtype: str) -> Term | None:
             return inner
         case Const(value):
             return Const(wrapped(int(value), dtype), dtype)
-        case App("add" | "sub" | "mul" | "neg" | "xor" as op, args):
+        case App("add" | "sub" | "mul" | "neg" | "xor" | "bitand" | "bitor" as op, args):
             operands = [_narrow(a, dtype) for a in args]
             return App(op, tuple(a for a in operands if a is not None), dtype) if None not in operands else None
         case App("select", (condition, *branches)):

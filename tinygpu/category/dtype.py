@@ -86,6 +86,7 @@ DTYPE: Mapping[str, Dtype] = {
 FLOATS = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT)
 INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
 SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
+UNSIGNED = tuple(name for name in INTEGERS if name not in SIGNED)
 HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.bits == 16)
 SMALL = tuple(
     row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8

@@ -20,6 +20,7 @@ NAN = float("nan")
 PLAIN = domain(
     math,
     exp=lambda a: math.exp(a) if a < 700 else math.inf,
+    round=lambda a: float(round(a)) if math.isfinite(a) else a,
     log=lambda a: math.log(a) if a > 0 else -math.inf if a == 0 else NAN,
 )
 

@@ -18,7 +18,7 @@ from tinygpu.category.deadline import look
 from tinygpu.category.dtype import DTYPES as DTYPES
 from tinygpu.category.dtype import FLOATS as FLOATS
 from tinygpu.category.dtype import INTEGERS as INTEGERS
-from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, LOGIC
+from tinygpu.category.operation import ARITHMETICAL, BITWISE, COMPARING, COMPARISONS, LOGIC
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
@@ -272,7 +272,7 @@ def lift(value: Algebra | int) -> Term:
 
 
 FOLDED: Mapping[str, Callable[[int, int], int | bool]] = {
-    row.name: row.apply for row in (*ARITHMETICAL, *COMPARING) if row.apply and row.name not in ("div", "neg")
+    row.name: row.apply for row in (*ARITHMETICAL, *COMPARING) if row.apply and row.name not in ("div", "neg", *BITWISE)
 }
 
 

@@ -8,7 +8,8 @@ several components is a tuple of arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from tinygpu.category import reals
 from tinygpu.category.dtype import DTYPE
 from tinygpu.category.monoid import Carrier, as_monoid, neutral
-from tinygpu.category.operation import OPERATION, domain
+from tinygpu.category.operation import OPERATION, demands, domain
 from tinygpu.category.real import REAL, UNDEFINED, of
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const
 
@@ -34,6 +35,9 @@ NUMPY = domain(
     np,
     min=lambda a, b: min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b),
     max=lambda a, b: max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b),
+    shl=np.left_shift,
+    shr=np.right_shift,
+    popcount=np.bitwise_count,
     erf=lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)[()],
 )
 
@@ -156,6 +160,16 @@ def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
     found = neutral(monoid, "f64" if dtype == REAL else dtype)
     assert isinstance(found, Const), "of one component"
     return rounded(np.asarray(found.value)[()], dtype, exact)
+
+
+def unmet(op: str, dtype: str, args: Sequence[Value]) -> Array:
+    """Where an operation on integers has no value.
+
+    >>> unmet("shr", "u8", (np.arange(3), np.array([7, 8, 0]))).tolist()
+    [False, True, False]
+    """
+    asked = (np.logical_not(OPERATION[how].apply(args[place], number)) for how, place, number in demands(op, dtype))  # type: ignore[misc]
+    return np.asarray(reduce(np.logical_or, asked))
 
 
 def divided(op: str, a: Value, b: Value) -> Value:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from tinygpu.category.dtype import DTYPE, INTEGERS, SIGNED
 from tinygpu.record import dataclass, field
 
 INFINITY = float("inf")
@@ -32,7 +33,7 @@ class Operation:
 
     name: str
     symbol: str = ""
-    rank: int = 0
+    rank: float = 0
     apply: Callable[..., Any] | None = None
     smt: str = ""
     work: str = ""
@@ -81,7 +82,8 @@ class Function(Operation):
         }
 
 
-FLOAT, INTEGER = "float", "integer"
+FLOAT, INTEGER, UNSIGNED = "float", "integer", "unsigned"
+FAR = 64  # bits, beyond which no integer has any
 ARITHMETICAL = (
     Operation("add", " + ", 6, operator.add, "+", "add", ufunc="add"),
     Operation("sub", " - ", 6, operator.sub, "-", "add"),
@@ -91,7 +93,11 @@ ARITHMETICAL = (
     Operation("mod", " % ", 7, operator.mod, of=INTEGER, partial=True),
     Operation("min", apply=min, work="compare", keeps=True, ufunc="minimum"),
     Operation("max", apply=max, work="compare", keeps=True, ufunc="maximum"),
+    Operation("bitor", " | ", 4.8, operator.or_, of=INTEGER, ufunc="bitwise_or"),
     Operation("xor", " ^ ", 5, operator.xor, of=INTEGER, ufunc="bitwise_xor"),
+    Operation("bitand", " & ", 5.3, operator.and_, of=INTEGER, ufunc="bitwise_and"),
+    Operation("shl", " << ", 5.6, lambda a, k: a << min(k, FAR), of=INTEGER, partial=True, ufunc="left_shift"),
+    Operation("shr", " >> ", 5.6, lambda a, k: a >> min(k, FAR), of=INTEGER, partial=True, ufunc="right_shift"),
     Operation("neg", "-", 8, operator.neg, "-", "compare", keeps=True),
     Operation("ceildiv", apply=lambda a, b: -(-a // b), of=INTEGER, partial=True),
 )
@@ -158,15 +164,20 @@ FUNCTION: Mapping[str, Function] = {
         Function(
             "floor", limits=(-INFINITY, INFINITY), known={0: 0}, work="compare", of=FLOAT, keeps=True, cuda="floor", cpu="np.floor"
         ),
+        Function(
+            "round", limits=(-INFINITY, INFINITY), known={0: 0}, work="compare", of=FLOAT, keeps=True, cuda="rint", cpu="np.rint"
+        ),
     )
 }
+BITWISE = ("bitor", "bitand", "shl", "shr")  # of data alone: of an index, which has no width, they are arithmetic
+COUNTING = (Operation("popcount", apply=int.bit_count, of=UNSIGNED),)  # functions of integers; kernels of both targets call them so
 # select(c, a, b); cast(x) to the node's dtype; table(index, c0, c1, ...); pack(a, b, ...) of a carrier, part(v, 0) of its value
 BUILDING = (Operation("select", work="compare", keeps=True), *map(Operation, ("cast", "table", "pack", "part")))
 # (value, index term): the value of another lane, in programs only
 EXCHANGING = tuple(Operation(f"shuffle_{way}") for way in ("xor", "up", "down", "idx"))
 
 OPERATION: Mapping[str, Operation] = {
-    row.name: row for row in (*ARITHMETICAL, *COMPARING, *LOGICAL, *FUNCTION.values(), *BUILDING, *EXCHANGING)
+    row.name: row for row in (*ARITHMETICAL, *COMPARING, *LOGICAL, *FUNCTION.values(), *COUNTING, *BUILDING, *EXCHANGING)
 }
 
 
@@ -176,18 +187,37 @@ def names(rows: tuple[Operation, ...]) -> tuple[str, ...]:
 
 
 ARITHMETIC, COMPARISONS, LOGIC, FUNCTIONS = names(ARITHMETICAL), names(COMPARING), names(LOGICAL), tuple(FUNCTION)
-OTHERS, SHUFFLES, OPERATIONS = names(BUILDING), names(EXCHANGING), tuple(OPERATION)
+OTHERS, SHUFFLES, COUNTS, OPERATIONS = names(BUILDING), names(EXCHANGING), names(COUNTING), tuple(OPERATION)
 COMPLEMENT = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}  # what holds where a comparison does not
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}  # and of the operands in the other order
 KEEPING = tuple(row.name for row in OPERATION.values() if row.keeps)
 EXACT = (*KEEPING, "cast", *SHUFFLES)  # what they give of 16-bit floats needs no rounding to 16 bits
 PARTIAL = tuple(row.name for row in OPERATION.values() if row.partial)
-SYMBOL: Mapping[str, tuple[str, int]] = {row.name: (row.symbol, row.rank) for row in OPERATION.values() if row.symbol}
+SYMBOL: Mapping[str, tuple[str, float]] = {row.name: (row.symbol, row.rank) for row in OPERATION.values() if row.symbol}
 KNOWN: Mapping[
     tuple[str, float], float
 ] = {  # functions at the numbers where they are numbers, and at infinities where they are one
     (row.name, at): value for row in FUNCTION.values() for at, value in {**row.known, **row.ends}.items()
 }
+
+
+def demands(op: str, dtype: str) -> tuple[tuple[str, int, float], ...]:
+    """What a partial operation asks of its operands: comparisons, each of the one at a place with a number. Signed integers are divided only where
+    the mathematics and every machine agree, and shifted by less than their width.
+
+    >>> demands("log", "f32"), demands("mod", "i32"), demands("shr", "u8")
+    ((('gt', 0, 0),), (('ge', 0, 0), ('gt', 1, 0)), (('lt', 1, 8),))
+    """
+    row, whole, natural = OPERATION[op], dtype in INTEGERS, ("ge", 0, 0)
+    match op:
+        case "floordiv" | "mod" | "ceildiv":
+            return (natural, ("gt", 1, 0)) if dtype in SIGNED else (("gt", 1, 0),)
+        case "div":
+            return (("gt" if whole else "ne", 1, 0),)
+        case "shl" | "shr":
+            below = ("lt", 1, DTYPE[dtype].bits if whole else FAR)
+            return (("ge", 1, 0), below) if dtype in SIGNED or not whole else (below,)
+    return ((row.begin[0], 0, row.begin[1]),) if isinstance(row, Function) and row.begin else ()
 
 
 def expanded(op: str, dtype: str, argument: Any, node: Make, number: Make) -> Any:

@@ -37,7 +37,7 @@ TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
 DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
 MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
 FAR = 1 << 14  # where functions are not asked
-PLAIN = ("abs", "floor", "sqrt")  # of the functions those that are fractions of fractions
+PLAIN = ("abs", "floor", "round", "sqrt")  # of the functions those that are fractions of fractions
 
 
 def least(a: Real, b: Real) -> Real:
@@ -59,6 +59,15 @@ def floor(a: Real) -> Real:
     if math.floor(a.low) != math.floor(a.high):
         raise Undecided("which integer is below")
     return of(math.floor(a.low))
+
+
+def nearest(a: Real) -> Real:
+    """The integer next to it, the even one of two."""
+    if not a.finite:
+        return a
+    if round(a.low) != round(a.high):
+        raise Undecided("which integer is nearest")
+    return of(round(a.low))
 
 
 def bounded(row: Function, a: Real) -> Real:
@@ -112,7 +121,7 @@ def _precise() -> Mapping[str, Callable[..., Any]]:
 
 WHOLE = tuple(row.name for row in OPERATION.values() if row.of == INTEGER)
 OWN = {row.name: partial(bounded, row) for row in FUNCTION.values() if not row.keeps and row.name != "rsqrt"}  # which is a quotient
-COMPUTE = domain(None, div=lambda a, b: of(a) / b, min=least, max=greatest, floor=floor, **OWN)
+COMPUTE = domain(None, div=lambda a, b: of(a) / b, min=least, max=greatest, floor=floor, round=nearest, **OWN)
 
 _left: ContextVar[list[int]] = ContextVar("points that may still be computed")
 

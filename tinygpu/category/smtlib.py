@@ -20,7 +20,8 @@ from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
 
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
-HALFWORD = 1 << 16  # below it `xor` is the one of bits, elsewhere some function
+BITWISE = {"xor": "bvxor", "bitand": "bvand", "bitor": "bvor"}
+HALFWORD = 1 << 16  # below it these are those of bits, elsewhere some function
 
 
 def script(hypotheses: tuple[Term, ...], goal: Term | None) -> str:
@@ -201,8 +202,12 @@ class Writer(Builder):
                 return self._digits(args[0], args[1])[1]
             case "ceildiv":
                 return self._digits(App("add", (args[0], App("sub", (args[1], Const(1))))), args[1])[0]
-            case "xor" if integer:
-                return self._xor(*a)
+            case "bitand" if (mask := self.literal(a[1])) is not None and mask >= 0 and mask & (mask + 1) == 0:
+                return self.make("Int", "mod", a[0], self.number(mask + 1))
+            case "shr" if (distance := self.literal(a[1])) is not None and 0 <= distance < BITS.get(dtype, 0):
+                return self.make("Int", "div", a[0], self.number(1 << distance))
+            case "xor" | "bitand" | "bitor" if integer:
+                return self._bitwise(op, *a)
         return self._unknown(f"{op} {dtype}", a, dtype)
 
     def _zero(self, sort: str) -> Node:
@@ -218,12 +223,12 @@ class Writer(Builder):
         _, _, q, r = self.digits[a, n]
         return q, r
 
-    def _xor(self, a: Node, b: Node) -> Node:
+    def _bitwise(self, op: str, a: Node, b: Node) -> Node:
         low, high = self.number(0), self.number(HALFWORD)
         inside = self.both(*(c for x in (a, b) for c in (self.compare(">=", x, low), self.compare("<", x, high))))
         bits = (self.make("(_ BitVec 16)", "(_ int_to_bv 16)", x) for x in (a, b))
-        value = self.make("Int", "ubv_to_int", self.make("(_ BitVec 16)", "bvxor", *bits))
-        return self.choice(inside, value, self.declare("xor of[2]", (a, b), "Int"))
+        value = self.make("Int", "ubv_to_int", self.make("(_ BitVec 16)", BITWISE[op], *bits))
+        return self.choice(inside, value, self.declare(f"{op} of[2]", (a, b), "Int"))
 
     def _wrap(self, value: Node, dtype: str) -> Node:
         if dtype not in BITS:

@@ -36,7 +36,7 @@ def digest(term: Term) -> str:
     return sha256(f"{type(term).__name__}{own!r}".encode()).hexdigest()[:16]
 
 
-def text(term: Term, level: int = 0) -> str:
+def text(term: Term, level: float = 0) -> str:
     """The term as `.tgpu` source, with as few parentheses as it parses back with; of one that is too long to be written, what tells it apart.
 
     >>> from tinygpu.category.term import ceildiv, select
@@ -90,7 +90,7 @@ def _open(term: Term) -> bool:
     return isinstance(term, Fold) or (isinstance(term, App) and term.op == "neg" and _open(term.args[0]))
 
 
-def _wrap(inner: str, rank: int, level: int) -> str:
+def _wrap(inner: str, rank: float, level: float) -> str:
     return f"({inner})" if rank < level else inner
 
 

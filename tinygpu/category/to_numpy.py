@@ -34,6 +34,7 @@ from tinygpu.category.number import (
     ufunc,
     unit,
     unit_of,
+    unmet,
 )
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.real import REAL
@@ -220,6 +221,10 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
             out = _divide(term, args[0], args[1], mask, c)
         case "div" if term.dtype not in FLOATS:
             out = _divide(term, args[0], args[1], mask, c)
+        case "shl" | "shr":
+            _told(term, outside := unmet(term.op, term.dtype, args), mask, c)
+            out = NUMPY[term.op](args[0], np.where(outside, 0, args[1]).astype(np.asarray(args[1]).dtype))
+            out = _without_value(out, outside, c) if c.exact and c.undefined is not None else out
         case "div" if c.undefined is not None:
             out = np.where(np.equal(args[1], 0), np.nan, NUMPY["div"](*args))
         case op if op in FUNCTION and FUNCTION[op].begin and c.undefined is not None:
@@ -234,17 +239,18 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
 
 def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
     """A quotient or remainder. Integers of the data are divided only where nothing is negative, so that every machine rounds alike."""
-    outside = np.asarray(b == 0)
-    if term.dtype in SIGNED and not c.exact:
-        outside = np.logical_or(np.less(a, 0), np.less_equal(b, 0))
-    if outside.any():
-        where = outside if mask is None else np.logical_and(outside, mask)
-        if where.any():
-            c.on_zero(term, where)
+    _told(term, unmet(term.op, term.dtype, (a, b)) if term.dtype in SIGNED and not c.exact else np.asarray(b == 0), mask, c)
     out = divided(term.op, a, b)
     if c.undefined is not None and c.exact and term.dtype in SIGNED:
         return _without_value(out, np.logical_or(np.less(a, 0), np.less_equal(b, 0)), c)
     return out
+
+
+def _told(term: App, outside: Array, mask: Mask, c: _Context) -> None:
+    """Who asked hears of the points where an operation on integers has no value."""
+    where = outside if mask is None or not outside.any() else np.logical_and(outside, mask)
+    if where.any():
+        c.on_zero(term, where)
 
 
 def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.operation import COUNTS
 from tinygpu.category.term import BOOL, COMPARISONS, INDEX, SYMBOL, App, Const, Read, Term, Var, select, text
 from tinygpu.record import dataclass, field
 
-Form: TypeAlias = tuple[str, int, tuple[int, ...]]  # how it is written, how tightly that binds, how tightly each operand has to
+Form: TypeAlias = tuple[str, float, tuple[float, ...]]  # how it is written, how tightly that binds, how tightly each operand has to
 
-ATOM = 9
+ATOM: float = 9
 OPERAND: Form = ("{0}", ATOM, (0,))
 FORMS: Mapping[str, Form] = {
     "select": ("{1} if {0} else {2}", 0, (1, 1, 0)),
@@ -24,6 +25,7 @@ FORMS: Mapping[str, Form] = {
     "min": ("min({0}, {1})", ATOM, (0, 0)),
     "max": ("max({0}, {1})", ATOM, (0, 0)),
     "abs": ("abs({0})", ATOM, (0,)),
+    **{name: (f"{name}({{0}})", ATOM, (0,)) for name in COUNTS},
 }
 
 
@@ -101,11 +103,11 @@ class Source:
     read: Callable[[Read], str] = _no_read
     literal: Callable[[Const], str] = _literal
 
-    def term(self, term: Term, level: int = 0) -> str:
+    def term(self, term: Term, level: float = 0) -> str:
         """The text of a term, in parentheses where its surroundings bind tighter. Raises ValueError for what has no form."""
         if term.dtype == INDEX and term in self.bound:
             return self.bound[term]
-        rank = ATOM
+        rank: float = ATOM
         match self.lower(term):
             case Const() as constant:
                 inner = self.literal(constant)

@@ -8,12 +8,25 @@ has to have had a value, since the program evaluates it.
 
 from __future__ import annotations
 
-from tinygpu.category.dtype import SIGNED, stored
+from tinygpu.category.dtype import stored
 from tinygpu.category.fields import children
 from tinygpu.category.node import DTYPES, FLOATS, INDEX, App, Const, Fold, Read, Term, Var, kept
-from tinygpu.category.operation import ARITHMETIC, ARITHMETICAL, COMPARISONS, FUNCTION, FUNCTIONS, INTEGER, KEEPING, LOGIC, PARTIAL
+from tinygpu.category.operation import (
+    ARITHMETIC,
+    ARITHMETICAL,
+    COMPARISONS,
+    FUNCTION,
+    FUNCTIONS,
+    INTEGER,
+    KEEPING,
+    LOGIC,
+    OPERATION,
+    PARTIAL,
+    demands,
+)
 
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
+PERHAPS = " made perhaps"  # ends the name of what was stored where an equation may have no value
 INFINITE = (float("inf"), float("-inf"))
 
 
@@ -31,7 +44,7 @@ def total(term: Term) -> bool:
     """
     match term:
         case Read(tensor, index):
-            return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
+            return not any(mark in tensor for mark in (*SPECIAL, PERHAPS)) and all(map(total, index))
         case Fold() if blending(term):
             return False
         case App(_, args):
@@ -41,14 +54,14 @@ def total(term: Term) -> bool:
 
 def failing(term: App) -> bool:
     """Whether a partial operation may have no value where its operands are numbers."""
-    if term.op not in PARTIAL:
-        return False
-    match term.args:
-        case (_, Const()) if term.dtype in SIGNED:
-            return True  # what is divided may be negative
-        case (_, Const(divisor)):
-            return stored(divisor, term.dtype) == 0 if term.dtype in FLOATS else divisor <= 0
-    return True
+    if term.op not in PARTIAL or term.op in FUNCTION:
+        return term.op in PARTIAL
+    return not all(met(term.args[place], relation, number) for relation, place, number in demands(term.op, term.dtype))
+
+
+def met(operand: Term, relation: str, number: float) -> bool:
+    """Whether a number that is written compares so."""
+    return isinstance(operand, Const) and bool(OPERATION[relation].apply(stored(operand.value, operand.dtype), number))  # type: ignore[misc]
 
 
 def mixing(term: App) -> bool:

@@ -7,8 +7,10 @@ The one idea: nothing is shown as proved that is not a `Proof` of the kernel, an
 from __future__ import annotations
 
 import argparse
+import glob
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +30,10 @@ EXAMPLE = "tinygpu check specs/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
+    add_paths(parser, many="*")
     add_machine(parser)
-    parser.add_argument(
-        "--why", metavar="PROPERTY", help="print what had to be proved for a property: bounds, cover, once, store, …"
-    )
+    help = "of what is not proved, print the forms that did not meet; of a property (bounds, store, …), what had to be proved"
+    parser.add_argument("--why", nargs="?", const="", metavar="PROPERTY", help=help)
     parser.add_argument("--certify", metavar="FOLDER", help="write a certificate of each proof: FOLDER/SPEC/MACHINE.json")
     parser.add_argument("--smt2", action="store_true", help="with --certify: each formula too, as FOLDER/smt2/HASH.smt2")
     parser.add_argument(
@@ -46,7 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    known_property(arguments.why)
+    known_property(arguments)
+    if not arguments.paths:
+        raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
     specs, sources, problems = load_all(arguments.paths)
     style, hashed = arguments.output_format, arguments.output_format == "json"
     machines = among(specs, arguments.machine, problems)
@@ -70,15 +73,20 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code([*(j.word for j in judged), *(d.verdict for d in problems)])
 
 
-def known_property(why: str | None) -> None:
-    """Raises TinygpuError where nothing of that name is ever proved."""
-    if why is None:
+def known_property(arguments: argparse.Namespace) -> None:
+    """Raises TinygpuError where nothing of that name is ever proved; `--why PATH` is a path after a `--why` that names none."""
+    why = arguments.why
+    if not why:
         return
     from tinygpu.obligations import PROPERTIES
 
     names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold"})
-    if why not in (*names, "all"):
-        raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
+    if why in (*names, "all"):
+        return
+    if why == "-" or glob.glob(why):
+        arguments.why, arguments.paths = "", [why, *arguments.paths]
+        return
+    raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
 
 
 def noted(judged: Judged) -> Judged:
@@ -108,7 +116,8 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | 
         if owners.setdefault(target, owner) != owner:
             title = f"{target} would be the certificate of {owners[target]} and of {owner}"
             raise TinygpuError.of("TG904", title, help="certify them into two folders")
-        write(target, pipeline.certificate(spec, judged.machine, judged.verdict).text())
+        made = partial(pipeline.certificate, spec, judged.machine, judged.verdict)
+        write(target, pipeline.timely(arguments.time, judged.machine, made).text())
         if arguments.smt2:
             write_formulas(judged.verdict, folder / "smt2")
 
@@ -153,20 +162,28 @@ def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -
 
 
 def reasons(judged: Judged, kind: str) -> list[str]:
-    """The statements of one property and how each was settled; all properties for `all`."""
+    """The statements of one property and how each was settled, all properties for `all`; of what is not proved, what did not meet."""
     from tinygpu.category.term import TRUE, conjunction, text
     from tinygpu.pipeline import Proof
 
-    if not isinstance(judged.verdict, Proof):
+    if judged.verdict is None:
         return []
+    if not isinstance(judged.verdict, Proof):
+        from tinygpu.proof.why import why
+
+        left = [o for o in judged.verdict.left if kind in ("", "all", o.claim.kind)]
+        return list(why(judged.verdict.program, left, judged.diagnostics[0].code))
+    from tinygpu.proof.words import spoken
+
     said = []
-    for theorem in judged.verdict.theorems:
+    for theorem in judged.verdict.theorems if kind else ():
         claim, goal = theorem.claim, getattr(theorem.claim, "goal", TRUE)
         if kind in ("all", claim.kind):
-            said.append(f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]")
+            lines = [f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]"]
             if goal != TRUE:
-                said += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
-    return said or [f"nothing had to be proved about {kind}"]
+                lines += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
+            said += [spoken(one, claim, judged.machine.op) for one in lines]
+    return said or ([f"nothing had to be proved about {kind}"] if kind else [])
 
 
 def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]) -> None:

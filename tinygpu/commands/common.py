@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,13 @@ from tinygpu.category.deadline import TIME
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report, wants_color
 from tinygpu.report.formats import as_dict
+from tinygpu.syntax.files import place as place_of
+from tinygpu.syntax.files import read_text as read_text
 
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
 
 PROVED, REFUTED, BAD, UNKNOWN = 0, 1, 2, 3
-LARGEST = 1 << 24  # bytes of a file that is read
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +39,10 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", action="append", default=[], metavar="NAME", help=help)
 
 
-def add_paths(parser: argparse.ArgumentParser, help: str = "files, folders, patterns, or - for standard input") -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help=help)
+def add_paths(
+    parser: argparse.ArgumentParser, help: str = "files, folders, patterns, or - for standard input", many: str = "+"
+) -> None:
+    parser.add_argument("paths", nargs=many, metavar="PATH", help=help)
 
 
 def add_jobs(parser: argparse.ArgumentParser, help: str = "processes, on Linux (default: one a core)") -> None:
@@ -107,25 +110,6 @@ def brief(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:40]}… of {len(text)} characters"
 
 
-def read_text(path: str) -> str:
-    """The text of a spec; `-` is the standard input. Raises TG903 for what cannot be read, is no UTF-8, is too large, or is no text."""
-    try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TinygpuError.of("TG903", f"{path} cannot be read: {reason.lower()}") from None
-    if len(data) > LARGEST:
-        raise TinygpuError.of("TG903", f"{path} cannot be read: it has more than {LARGEST} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        title = f"{path} is not UTF-8: byte {data[error.start]:#04x} in line {line}"
-        raise TinygpuError.of("TG903", title, help="save the file as UTF-8") from None
-    return text.replace("\r\n", "\n")
-
-
 def write(path: Path, text: str) -> None:
     """Write an output whole. Raises TG904 for a place that cannot be written."""
     from tinygpu.runtime.cubins import _write_whole
@@ -156,7 +140,7 @@ def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     """The texts of the files that diagnostics point into, those that can still be read."""
     out: dict[str, str] = {}
     for name in {label.span.file for d in diagnostics for label in d.places}:
-        if name != "-" and os.path.isfile(name):
+        if name != "-" and place_of(name).is_file():
             with suppress(TinygpuError):
                 out[name] = read_text(name)
     return out

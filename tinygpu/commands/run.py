@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
 from tinygpu.commands.common import REFUTED, add_format, show
+from tinygpu.commands.data import Given, add_data, arrays, given, known, told
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
@@ -25,17 +26,20 @@ from tinygpu.record import dataclass
 if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
+    from tinygpu.program.step import Program
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 MODERATE = 1 << 25  # elements of an array, where nobody gives its size
 STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
+STEPWISE = 64  # where an equation has to be followed step by step
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines to run (all)")
+    add_data(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where to run (a GPU if there is one)")
     parser.add_argument("--seed", type=int, default=0, help="of the random arrays (0)")
     add_format(parser)
@@ -43,8 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     specs, sources = load_sound([arguments.path])
-    given, names = words(arguments.words)
-    machines = sized(specs, names, given)
+    sizes, names = words(arguments.words)
+    data = given(arguments, sizes)
+    machines = sized(specs, names, data.sizes)
+    known(machines, data)
     judged = []
     with Progress() as now:
         for number, machine in enumerate(machines, 1):
@@ -55,13 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
     for one in judged:
         print(line(one, width))
     proved = [j for j in judged if j.word == "proved"]
-    agreed = run_all(proved, given, arguments) if proved else True
+    agreed = run_all(proved, data, arguments) if proved else True
     return exit_code(j.word for j in judged) or (0 if agreed else REFUTED)
 
 
-def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse.Namespace) -> bool:
+def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace) -> bool:
     """Build and run every machine on the same arrays; whether all agree with their equations."""
-    from tinygpu.commands.make import module_name, module_text
+    from tinygpu import pipeline
+    from tinygpu.commands.make import module_name, ready, titled
     from tinygpu.emit.module import launcher_names
     from tinygpu.run.load import load
 
@@ -69,54 +76,58 @@ def run_all(judged: Sequence[Judged], given: dict[str, int], arguments: argparse
     if arguments.device == "gpu" and not gpu:
         title = "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch"
         raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
-    module = load(module_text(arguments.path, list(judged)), module_name(arguments.path).removesuffix(".py"))
+    built = ready(list(judged))
+    module = load(pipeline.sound(titled(arguments.path), built), module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
     yardsticks: dict[str, tuple[str, float] | None] = {}  # numpy's own call for an op, and its best time
     agreed = True
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     width = max(len(j.machine.title) for j in judged)
-    for one, name in zip(judged, names, strict=True):
+    for one, name, made in zip(judged, names, built, strict=True):
         op = one.machine.op
-        sizes = usual_sizes(op, given, DEFAULT.get(len(op.sizes), 32), MODERATE)
-        agreed &= run_one(one.machine, getattr(module, name), sizes, arguments.seed, gpu, yardsticks, width)
+        sizes = usual_sizes(op, told(op, data), DEFAULT.get(len(op.sizes), 32) if not op.states else STEPWISE, MODERATE)
+        affordable(one.machine, sizes, "gpu" if gpu else "cpu")
+        computed = made.program if gpu else made.cpu or made.program
+        agreed &= run_one(Run(one.machine, computed, sizes, arguments.seed, data), getattr(module, name), gpu, yardsticks, width)
     return agreed
 
 
-def run_one(
-    machine: Machine,
-    launcher: Any,
-    sizes: dict[str, int],
-    seed: int,
-    gpu: Any,
-    yardsticks: dict[str, tuple[str, float] | None],
-    width: int,
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A machine with the program that is run for it, and the sizes and the data that it is run on."""
+
+    machine: Machine
+    program: Program
+    sizes: dict[str, int]
+    seed: int
+    data: Given
+
+
+def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, float] | None], width: int) -> bool:
     """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
     from tinygpu.schedule.contract import solve
     from tinygpu.simulate.fault import SimulationBudget
-    from tinygpu.simulate.inputs import random_inputs
 
-    op = machine.op
-    affordable(machine, sizes, "gpu" if gpu else "cpu")
+    op, sizes = one.machine.op, one.sizes
     try:
-        inputs = random_inputs(op, sizes, seed)
-        arrays = [gpu.put(inputs[t.name]) if gpu and t.shape else inputs[t.name] for t in op.inputs]
+        inputs = arrays(op, sizes, one.data, one.seed)
+        given = [gpu.put(inputs[t.name]) if gpu and t.shape else inputs[t.name] for t in op.inputs]
         missing = {s: sizes[s] for s in solve(op)[1]}  # that no input tells
         start = time.perf_counter()
-        out = launcher(*arrays, **missing)
+        out = launcher(*given, **missing)
         first = time.perf_counter() - start
     except (ValueError, MemoryError, SimulationBudget) as error:  # sizes that the launcher refuses are the user's
         raise TinygpuError.of("TG905", str(error) or "not enough memory", help="choose other sizes") from None
     results = [gpu.get(o) if gpu else o for o in (out if isinstance(out, tuple) else (out,))]
-    wrong, compared = compare_with_equation(op, sizes, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)), seed)
+    wrong, compared = compare_with_equation(one, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)))
     synchronise = gpu.wait if gpu else lambda: None
-    seconds = best_seconds(lambda: (launcher(*arrays, out=out, **missing), synchronise()))
+    seconds = best_seconds(lambda: (launcher(*given, out=out, **missing), synchronise()))
     if op.name not in yardsticks:
         yardsticks[op.name] = None if gpu else numpys(op, inputs, results[0])
     said = speed(op, sizes, seconds, yardsticks[op.name])
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     verdict = f"agrees at {compared}" if not wrong else f"WRONG: {wrong[0]}"
-    print(f"  {machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
+    print(f"  {one.machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
     sys.stdout.flush()
     return not wrong
 
@@ -132,22 +143,20 @@ def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
         raise TinygpuError.of("TG905", title, help="choose smaller sizes, if the loops do not have their lengths in the spec")
 
 
-def compare_with_equation(
-    op: Op, sizes: dict[str, int], inputs: dict[str, Any], results: dict[str, Any], seed: int
-) -> tuple[list[Any], str]:
-    """`(mismatches, how many elements were compared)` with the equation in float64."""
+def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, Any]) -> tuple[list[Any], str]:
+    """`(mismatches, how many elements were compared)` with the equation in float64; a mismatch is further away than rounding brings it."""
     import numpy as np
 
-    from tinygpu.simulate.reference import reference
-    from tinygpu.simulate.tolerance import compare, tolerance
+    from tinygpu.simulate.bounded import bounded, chain
+    from tinygpu.simulate.tolerance import compare
 
-    chance = np.random.default_rng(seed + 1)
+    chance = np.random.default_rng(one.seed + 1)
     sample: dict[str, tuple[Any, ...]] = {}
     for name, array in results.items():
         flat = np.arange(array.size) if array.size <= SAMPLED else chance.integers(0, array.size, SAMPLED)
         sample[name] = np.unravel_index(flat, array.shape) if array.shape else ()
-    rtol, atol = tolerance(op, sizes)
-    wrong = compare(op, results, reference(op, sizes, inputs, sample), sample=sample, rtol=rtol, atol=atol)
+    want, most = bounded(one.machine.op, one.sizes, inputs, sample, chain((one.program,), one.sizes))
+    wrong = compare(one.machine.op, results, want, sample=sample, bounds=most)
     count = sum(min(SAMPLED, array.size) for array in results.values())
     whole = all(array.size <= SAMPLED for array in results.values())
     return wrong, f"all {count} elements" if whole else f"{count} random elements"

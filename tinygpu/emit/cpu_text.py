@@ -58,7 +58,7 @@ class Writer:
     bound: Mapping[Term, str] = field(default_factory=dict)
     held: Mapping[tuple[str, tuple[Term, ...]], str] = field(default_factory=dict)
 
-    def text(self, t: Term, level: int = 0) -> str:
+    def text(self, t: Term, level: float = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds
         more tightly than `level`."""
         return Source(bound=self.bound, lower=self.lower, form=self.form, read=self.read, literal=number).term(t, level)

@@ -64,7 +64,7 @@ class Scope:
             return shared_address(self.shapes[array], self.layouts[array], index)
         return address(self.shapes[array], index)
 
-    def text(self, term: Term, level: int = 0) -> str:
+    def text(self, term: Term, level: float = 0) -> str:
         """An index term, a guard or a value, as it is held in registers.
 
         >>> scope = Scope({"g": "g", "t": "t", "n": "n"}, {})

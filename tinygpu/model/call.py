@@ -15,16 +15,17 @@ from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
+from tinygpu.model.functions import OWN
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import OUTSIDE, Scope
 from tinygpu.syntax import tree
 
-CALLS = (*FUNCTIONS, "min", "max", "where", "ceil", INDEX, *DTYPES)
-LANE = {"shuffle_xor": "mask", "shuffle_idx": "lane"}  # of a shuffle's second argument; else it is a distance
-MANY = 99
+NAMED = (*FUNCTIONS, *OWN, "ceil", "min", "max", "where")
+CALLS = (*NAMED, INDEX, *DTYPES)
+LANE, MANY = {"shuffle_xor": "mask", "shuffle_idx": "lane"}, 99  # of a shuffle's second argument; else it is a distance
 TAKES = {  # how many arguments, and what is said of another number of them
     "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
-    **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
+    "pow": (2, 2, "TG125.two"), **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
 }  # fmt: skip
 
 
@@ -38,11 +39,11 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
     if name not in (*CALLS, *SHUFFLES):
         if scope.monoid(name) is not None:
             return True
-        known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids)
+        known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids, *scope.defs)
         if name in scope.tensors:
             problems.say("TG107.tensor", expr.span, name=name)
         else:
-            problems.say("TG107.function", expr.span, near=known, name=name, known=(*FUNCTIONS, "min", "max", "where"))
+            problems.say("TG107.function", expr.span, near=known, name=name, known=NAMED)
         return False
     least, most, message = TAKES.get(name, (1, 1, "TG125.one"))
     if not least <= given <= most:
@@ -52,16 +53,17 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
 
 def called(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`name(given)`, where all of them are right."""
-    problems = scope.problems
+    problems, first = scope.problems, given[0]
     if name not in (*CALLS, *SHUFFLES):
         carrier = scope.monoid(name)
         assert carrier is not None
         return _made(carrier, given, expr, scope)
-    first = given[0]
     if name in SHUFFLES:  # the value keeps its dtype, which may still be a literal's
         return App(name, given, first.dtype) if offered(name, first.dtype) else not_offered(name, first.dtype, expr.span, problems)
     if name in ("min", "max"):
         return _extremum(name, given, expr, scope)
+    if name in OWN:
+        return OWN[name](given, expr, scope)
     if name in DTYPES:
         return _cast(first, name, expr.span, scope)
     if first.dtype == INDEX:

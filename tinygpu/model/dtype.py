@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.operation import COMPARISONS, FLOAT, FUNCTIONS, INTEGER, OPERATION, SHUFFLES, SYMBOL
+from tinygpu.category.operation import BITWISE, COMPARISONS, FLOAT, FUNCTIONS, INTEGER, OPERATION, SHUFFLES, SYMBOL, UNSIGNED
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Term, apply, select, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
@@ -84,7 +84,8 @@ def offered(op: str, dtype: str) -> bool:
         return False
     if dtype == BOOL:
         return op in COMPARISONS
-    of = OPERATION[op].of
+    if (of := OPERATION[op].of) == UNSIGNED:
+        return dtype in INTEGERS and not DTYPE[dtype].signed
     return dtype in (*FLOATS, LITERAL) if of == FLOAT else of != INTEGER or dtype not in FLOATS
 
 
@@ -93,8 +94,10 @@ def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     sign, kind = SYMBOL.get(op, (op, 0))[0].strip(), "an index" if dtype == INDEX else dtype
     if isinstance(dtype, Carrier):
         return problems.say("TG122.carrier", span, sign=sign, kind=kind, component=dtype.components[0][0])
-    named = {"div": "TG122.div", "floordiv": "TG122.floordiv", "mod": "TG122.mod"}
-    message = "TG122.bool" if dtype == BOOL else named.get(op, "TG122.function" if op in FUNCTIONS else "TG122.sign")
+    named = {"div": "TG122.div", "floordiv": "TG122.floordiv", "mod": "TG122.mod", **dict.fromkeys((*BITWISE, "~"), "TG122.whole")}
+    if dtype == BOOL:
+        return problems.say("TG122.logic" if sign in ("&", "|", "~") else "TG122.bool", span, sign=sign, kind=kind)
+    message = named.get(op, "TG122.function" if op in FUNCTIONS else "TG122.sign")
     return problems.say(message, span, sign=sign, kind=kind)
 
 

@@ -14,6 +14,7 @@ from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
+from tinygpu.model.imports import own, with_imports
 from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
@@ -68,23 +69,26 @@ Served = Mapping[str, list[Instance] | None]
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
-    every, (file, wrong) = file, without_names(file, problems)
+    every = with_imports(file, problems)
+    problems.stop()
+    given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
-    unused(params.values(), set(names_in((every.declarations, file.declarations))), "file", problems)
+    unused((p for p in params.values() if own(p, given)), set(names_in((every.declarations, file.declarations))), "file", problems)
     known = combinations(_constant(params), problems)
-    served = _ops(file, monoids_of(file, known[0] if known else {}, problems), wrong)
-    names: dict[str, Span] = {}
+    scope = monoids_of(file, known[0] if known else {}, problems)
+    served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
     machines: list[Machine] = []
-    for one in every.declarations:
-        if isinstance(one, tree.Op | tree.Machine | tree.Monoid | tree.Def):
-            _once(one, names, problems)
+    for kinds in (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid):  # what is served or folded with, what is called
+        seen: dict[str, Span] = {}
+        for one in every.declarations:
+            if isinstance(one, kinds):
+                _once(one, seen, problems)
     for declaration in file.declarations:
-        if isinstance(declaration, tree.Import):
-            problems.say("TG109.import", declaration.span)
         if isinstance(declaration, tree.Machine):
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
-            machines += made if problems.told == before and declaration.name not in wrong else []
+            right = problems.told == before and declaration.name not in names.wrong
+            machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
     return spec
@@ -226,6 +230,8 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     crossing: tuple[Tensor, ...] = ()
     if clauses.program:
         launches = explicit(clauses, tables[0], scope, draft.place)
+    elif op.states:
+        problems.say("TG109.state", draft.place, op.states[0].span, name=op.states[0].target)
     else:
         launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
     if draft.tree.arch == CPU:

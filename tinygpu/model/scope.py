@@ -18,7 +18,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.record import dataclass, field, replace
 
 SPECIAL = {UNKNOWN: WRONG, "inf": Const(float("inf"), LITERAL), "true": Const(True, BOOL), "false": Const(False, BOOL)}
-OUTSIDE = "outside a program"
+OUTSIDE, GHOST = "outside a program", "in a ghost fact"  # places where no shuffle may stand
 # what other languages call them
 ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}
 
@@ -29,7 +29,7 @@ class Scope:
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
     `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
-    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms.
+    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms, `defs` those that the file gives to terms.
     """
 
     problems: Problems
@@ -45,6 +45,7 @@ class Scope:
     place: str = OUTSIDE
     monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
     values: Mapping[str, Term] = field(default_factory=dict)
+    defs: tuple[str, ...] = ()
 
     def inside_brackets(self) -> Scope:
         """The same names, read as indices."""
@@ -107,6 +108,9 @@ class Scope:
             self.unknown(name, span)
         elif found.role == "output":
             self.problems.say("TG116.output", span, found.span, name=name)
+            return None
+        elif found.role == "state" and self.place != GHOST:
+            self.problems.say("TG116.state", span, found.span, name=name)
             return None
         return found
 

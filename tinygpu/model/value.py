@@ -27,10 +27,11 @@ from tinygpu.category.term import (
     negation,
     select,
 )
+from tinygpu.model.bits import MASKS, SHIFTS, bitwise, flipped
 from tinygpu.model.bulk import flat
 from tinygpu.model.call import called, component, may_call
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
-from tinygpu.model.folds import fold
+from tinygpu.model.folds import fold, truth
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -51,6 +52,8 @@ def value(expr: tree.Expr, scope: Scope) -> Term:
         case tree.Call():
             return _call(expr, scope)
         case tree.Unary():
+            if expr.op == "~":
+                return flipped(value(expr.operand, scope), expr.span, scope)
             return negation(condition(expr.operand, scope)) if expr.op == "not" else _negative(expr, scope)
         case tree.Binary(op, left, right):
             if op == "and":
@@ -80,11 +83,7 @@ def index(expr: tree.Expr, scope: Scope) -> Term:
 
 def condition(expr: tree.Expr, scope: Scope) -> Term:
     """A guard: a term of dtype bool."""
-    term = value(expr, scope.at("in a condition"))
-    if term.dtype in (BOOL, UNKNOWN):
-        return term
-    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
-    return scope.problems.say("TG123.number", expr.span, kind=kind)
+    return truth(value(expr, scope.at("in a condition")), expr.span, scope.problems)
 
 
 def _number(expr: tree.Number, scope: Scope) -> Term:
@@ -137,6 +136,8 @@ def _pair(a: tree.Expr, b: tree.Expr, scope: Scope) -> tuple[Term, Term, str]:
 
 def _arithmetic(expr: tree.Binary, scope: Scope) -> Term:
     op = BINARY[expr.op]
+    if op in SHIFTS + MASKS:
+        return bitwise(op, value(expr.left, scope), value(expr.right, scope), (expr.left.span, expr.right.span), scope)
     left, right, dtype = _pair(expr.left, expr.right, scope)
     if dtype == UNKNOWN:
         return WRONG
@@ -186,10 +187,8 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
     match name, expr.args:
         case "where", (guard, then, otherwise):
             return _choose(guard, then, otherwise, scope)
-        case "ceil", (tree.Binary("/", a, b),):
-            return _ceiling(a, b, scope)
-        case "ceil", _:
-            return scope.problems.say("TG122.ceil", expr.span)
+        case "ceil", (inner,):
+            return _ceiling(expr, inner, scope)
         case _ if name == INDEX:
             return index(expr.args[0], scope)
         case _ if name in SHUFFLES:
@@ -199,7 +198,19 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
     return WRONG if any(term.dtype == UNKNOWN for term in given) else called(name, given, expr, scope)
 
 
-def _ceiling(a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
+def _ceiling(expr: tree.Call, inner: tree.Expr, scope: Scope) -> Term:
+    """`⌈a / b⌉` of sizes; of a float what is the same: `-floor(-x)`."""
+    match inner:
+        case tree.Binary("/", a, b) if not any(value(side, scope).dtype in FLOATS for side in (a, b)):
+            return _rounded_up(a, b, scope)
+    term = value(inner, scope)
+    if term.dtype not in FLOATS:
+        return WRONG if term.dtype == UNKNOWN else scope.problems.say("TG122.ceil", expr.span)
+    down = App("floor", (App("neg", (term,), term.dtype),), term.dtype)
+    return App("neg", (down,), term.dtype)
+
+
+def _rounded_up(a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
     top, bottom = index(a, scope), index(b, scope)
     if WRONG in (top, bottom):
         return WRONG

@@ -42,7 +42,7 @@ from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
 
@@ -70,8 +70,12 @@ class Symbols:
 def same(
     value: Term, claim: Term, point: Region, labels: tuple[Label, ...] = (), symbols: Symbols | None = None
 ) -> Iterator[Claim]:
-    """The formulas that say `value = claim` at a point."""
-    symbols = symbols or Symbols()
+    """The formulas that say `value = claim` at a point; each knows what the symbols in it stand for."""
+    if symbols is None:
+        symbols = Symbols()
+        for said in same(value, claim, point, labels, symbols):
+            yield replace(said, meant=(*symbols.meant.items(), *said.meant))
+        return
     value, claim = map(cancel, united(value, claim))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
@@ -195,7 +199,8 @@ def _finished(
         cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
         names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}
         reals = (cancel(substitute(t, names)) for t in (value, claim))
-        yield Obligation("body", "TG502", title, sentence, tuple(substitute(f, names) for f in there.facts), equal(*reals), labels)
+        facts, forms = tuple(substitute(f, names) for f in there.facts), (value, claim)
+        yield Obligation("body", "TG502", title, sentence, facts, equal(*reals), labels, forms=forms)
     yield from defined(value, claim, there, labels, ends)
     yield from at_infinity(value, claim, point.under(*empty(meant, (value, claim))), ends, labels, meant)
 

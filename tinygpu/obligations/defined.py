@@ -1,6 +1,7 @@
 """Wherever the equation is defined, so is every subterm of the program's value, and every condition on the way to it.
 
-    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  numbers are computed with, not infinities
+    a / b needs b ≠ 0;  a // b, a % b of integers need b > 0, and of signed ones a ≥ 0, and a << b, a >> b a b from 0 to below the width,
+    whatever the equation says;  log needs a > 0;  sqrt needs a ≥ 0;  rsqrt needs a > 0;  numbers are computed with, not infinities
     each holds by the guards, and because the equation has a value there
 
 Comes in: a value or a condition and a claim at a point, folds already matched; and the trace, for integer divisions whose results nobody
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.node import kept
-from tinygpu.category.operation import FUNCTION
+from tinygpu.category.operation import demands
 from tinygpu.category.region import Region, operands
 from tinygpu.category.term import (
     BOOL,
@@ -34,7 +35,7 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import blending, failing, literal, mixing
+from tinygpu.category.total import PERHAPS, blending, failing, literal, mixing
 from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
@@ -42,8 +43,10 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, Value
 from tinygpu.program.step import Program
 
-Partial = App | Fold
-PARTIAL = ("div", "floordiv", "mod", "log", "sqrt", "rsqrt")
+Partial = App | Fold | Read
+DIVIDING, SHIFTING = ("div", "floordiv", "mod"), ("shl", "shr")
+PARTIAL = (*DIVIDING, *SHIFTING, "log", "sqrt", "rsqrt")
+DISTANCE = "promise it of the data: where all[i] (x[i] < 32), or guard it, or mask it: x[i] & 31"
 PROMISE = "promise it of the data: where all[i] (x[i] >= 1), or guard it"
 
 
@@ -51,7 +54,7 @@ def defined(value: Term, claim: Term, point: Region, labels: tuple[Label, ...], 
     """The claims of this property for one value, where all in it are numbers."""
     theirs = tuple(partial(claim, Region(point.axes), known=None))
     for term, where in partial(value, point, known=theirs):
-        if isinstance(term, App) and term.op in PARTIAL:
+        if isinstance(term, Read) or (isinstance(term, App) and term.op in PARTIAL):
             yield from _has_value(term, where, theirs, condition(term), labels)
     for fold in (f for f in outer_folds(value) if f not in outer_folds(claim)):  # which nothing of the equation's stands for
         yield from evaluated(fold, claim, point, labels, ends)
@@ -90,6 +93,8 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
     if isinstance(term, Fold):
         return blended(term, point, ends)
+    if isinstance(term, Read):
+        return FALSE
     if literal(term) is not None:
         return TRUE
     numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
@@ -97,25 +102,30 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
-    """No integer is divided by less than 1, whatever the equation says and whoever needs the result."""
+    """No integer is divided by less than 1, or shifted beyond its width, whatever the equation says and whoever needs the result."""
     for value in (v for v in trace.of(Value) if divides(v.term)):
         span = value.span
         for term, point in partial(value.term, value.point, folds=True):
             match term:
                 case App("floordiv" | "mod", _, dtype) if dtype in SIGNED:
                     yield natural(term, point, span)
-                case App("div" | "floordiv" | "mod", (_, Const(divisor))) if divisor > 0:
+                case App(op) if op in DIVIDING + SHIFTING and not failing(term):
                     continue
-                case App("div" | "floordiv" | "mod", _, dtype) if dtype in INTEGERS:
+                case App(op, _, dtype) if op in DIVIDING + SHIFTING and dtype in INTEGERS:
                     title, sentence = f"{text(term)} may divide by less than 1", f"{text(term)} divides by 1 or more"
-                    labels = (Label(span, "computed here"),)
-                    yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, PROMISE)
+                    if op in SHIFTING:
+                        title, sentence = (
+                            f"{text(term)} may shift by its width or more",
+                            f"{text(term)} shifts by less than its width",
+                        )
+                    labels, help = (Label(span, "computed here"),), DISTANCE if op in SHIFTING else PROMISE
+                    yield Obligation("defined", "TG510", title, sentence, point.facts, condition(term), labels, help)
 
 
 @kept
 def divides(term: Term) -> bool:
-    """Whether an integer is divided in a term."""
-    own = isinstance(term, App) and term.op in ("div", "floordiv", "mod") and term.dtype in INTEGERS
+    """Whether an integer is divided or shifted in a term."""
+    own = isinstance(term, App) and term.op in DIVIDING + SHIFTING and term.dtype in INTEGERS
     return own or any(map(divides, children(term)))
 
 
@@ -125,22 +135,13 @@ def natural(term: App, point: Region, span: Span) -> Obligation:
     return Obligation("defined", "TG404", title, sentence, point.facts, condition(term), (Label(span, "computed here"),), PROMISE)
 
 
-def condition(term: App) -> Term:
-    """Where a partial operation on numbers is defined."""
-    match term:
-        case App("floordiv" | "mod", (a, divisor), dtype) if dtype in SIGNED:
-            return App("and", (App("ge", (a, zero(dtype)), BOOL), App("gt", (divisor, zero(dtype)), BOOL)), BOOL)
-        case App("div" | "floordiv" | "mod", (_, divisor), dtype) if dtype in INTEGERS:
-            return App("gt", (divisor, zero(dtype)), BOOL)
-        case App("div" | "floordiv" | "mod", (_, divisor)):
-            return App("ne", (divisor, zero(divisor.dtype)), BOOL)
-        case App(op, (a,)) if op in FUNCTION and (begin := FUNCTION[op].begin):
-            return App(begin[0], (a, Const(float(begin[1]), a.dtype)), BOOL)
-    return FALSE
-
-
-def zero(dtype: str) -> Const:
-    return Const(0.0 if dtype in FLOATS else 0, dtype)
+def condition(term: App | Read) -> Term:
+    """Where a partial operation on numbers is seen to be defined; of what was stored where an equation may have no value that is nowhere."""
+    if isinstance(term, Read):
+        return FALSE
+    asked = [(relation, term.args[place], number) for relation, place, number in demands(term.op, term.dtype)]
+    numbers = ((relation, a, Const(float(n) if a.dtype in FLOATS else int(n), a.dtype)) for relation, a, n in asked)
+    return conjunction(*(App(relation, (a, number), BOOL) for relation, a, number in numbers)) if asked else FALSE
 
 
 def among(term: Partial, point: Region, known: tuple[tuple[Partial, Region], ...]) -> bool:
@@ -162,7 +163,11 @@ def partial(
     operation, and what is found is given.
     """
     visited = visited or Visited(given=known is None)
-    if isinstance(term, Read) or (here := visited.next(term, point)) is None:
+    if isinstance(term, Read):
+        if term.tensor.endswith(PERHAPS):
+            yield term, point
+        return
+    if (here := visited.next(term, point)) is None:
         return
     match term:
         case App("and" | "or") if not total(term) and (known is None or among(term, here, known)):

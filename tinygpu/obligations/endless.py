@@ -108,7 +108,8 @@ def _case(
         else:
             sentence = f"{shown[0]} is {shown[1]} where a fold over nothing is infinite"
             goal = equal(*(names.back(cancel(t)) for t in (ours, theirs)))
-            yield Obligation("body", "TG502", "the value stored is not the equation's", sentence, there.facts, goal, labels)
+            title, forms = "the value stored is not the equation's", (names.back(ours), names.back(theirs))
+            yield Obligation("body", "TG502", title, sentence, there.facts, goal, labels, forms=forms)
 
 
 def _wrong(shown: tuple[str, str], point: Region, what: str, labels: tuple[Label, ...]) -> Obligation:
@@ -126,7 +127,7 @@ def _with_infinities(term: Term, point: Region, ends: Ends) -> bool:
         if isinstance(part, Fold):
             if where.settled(blended(part, where, ends)) != TRUE:
                 return True
-        elif mixing(part):
+        elif isinstance(part, App) and mixing(part):
             for arg in (a for a in part.args if a.dtype in FLOATS):
                 if where.settled(finite(arg, where, ends)) != TRUE:
                     return True

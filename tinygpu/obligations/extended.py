@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.dtype import RANGE, SIGNED, stored
-from tinygpu.category.operation import FUNCTION
+from tinygpu.category.dtype import RANGE, stored
+from tinygpu.category.operation import FUNCTION, demands
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
 
 INFINITY = float("inf")
@@ -143,20 +143,23 @@ def applied(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterat
             yield from applied(op, (NOTHING if first is None else first, *values[2:]), dtype, there)
     elif any(map(infinite, values)):
         yield from _at_infinity(op, values, dtype, path)
-    elif op in ("floordiv", "mod") or (op == "div" and dtype not in FLOATS):  # where the mathematics and every machine agree
-        for there, positive in compared("gt", values[1], Const(0, dtype), path):
-            for place, natural in compared("ge", values[0], Const(0, dtype), there) if dtype in SIGNED else ((there, True),):
-                yield place, App(op, values, dtype) if positive and natural else None
-    elif op == "div":
-        for there, zero in compared("eq", values[1], Const(0.0, dtype), path):
-            yield there, None if zero is not False else App(op, values, dtype)
-    elif op in FUNCTION and (begin := FUNCTION[op].begin):
-        for there, inside in compared(begin[0], values[0], Const(float(begin[1]), dtype), path):
-            yield there, App(op, values, dtype) if inside else None
+    elif asked := demands(op, dtype):
+        for there, holds in met(asked[::-1], values, path):
+            yield there, App(op, values, dtype) if holds else None
     elif op in ("exp", "exp2"):
         yield path, power(op, values[0], dtype)
     else:
         yield path, App(op, values, dtype)
+
+
+def met(asked: tuple[tuple[str, int, float], ...], values: tuple[Term, ...], path: Path) -> Iterator[tuple[Path, bool]]:
+    """The cases in which an operation's operands are what it asks for, and in which they are not."""
+    if not asked:
+        yield path, True
+        return
+    ((relation, place, least), *others), dtype = asked, values[asked[0][1]].dtype
+    for there, holds in compared(relation, values[place], Const(float(least) if dtype in FLOATS else int(least), dtype), path):
+        yield from met(tuple(others), values, there) if holds else ((there, False),)
 
 
 def _at_infinity(op: str, values: tuple[Term, ...], dtype: str, path: Path) -> Iterator[Case]:

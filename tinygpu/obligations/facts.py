@@ -11,9 +11,10 @@ sign; and the solver knows nothing of an infinity or a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.linear import solve
+from tinygpu.category.dtype import SIGNED
+from tinygpu.category.linear import as_written, divide, polynomial, solve, stride
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, KNOWN
 from tinygpu.category.region import Region
@@ -34,6 +35,7 @@ from tinygpu.category.term import (
     children,
     conjunction,
     equal,
+    folds,
     fresh,
     negation,
     reads,
@@ -42,6 +44,7 @@ from tinygpu.category.term import (
     whole,
 )
 from tinygpu.category.total import INFINITE, limited, total
+from tinygpu.model.op import Op
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -57,6 +60,16 @@ def promised(claim: Claim, promises: tuple[Term, ...]) -> Claim:
     match claim:
         case Obligation() | Inhabited():
             return replace(claim, hypotheses=claim.hypotheses + facts)
+
+
+def inductions(op: Op) -> Iterator[Term]:
+    """What a state is, as a promise that is kept: there is one such function, as each value is made of earlier ones. Of a step with a fold, or
+    that may be infinite, nothing is said here."""
+    for state in op.states:
+        here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
+        for when, value in state.cases:
+            if limited(value) and not folds(value):
+                yield Fold("all", state.axes, when, equal(here, value), BOOL)
 
 
 def instances(promise: Term, read: tuple[Read, ...]) -> Iterator[Term]:
@@ -95,6 +108,25 @@ def _unified(general: Read, special: Read, binders: set[str]) -> dict[str, Term]
         point = solve(pattern, term, unknown[0]) if len(unknown) == 1 else None
         if point is not None:
             found[unknown[0]] = point
+        if len(unknown) > 1:
+            found |= _digits(pattern, term, unknown)
+    return found
+
+
+def _digits(pattern: Term, term: Term, names: Collection[str]) -> dict[str, Term]:
+    """Where a flat address is that of several indices: `b·L + l` is `5·L + q` at b = 5, l = q.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> found = _digits(Var("b") * Var("L") + Var("l"), Var("i") * Var("L") + Var("q") // 2, ["b", "l"])
+    >>> {name: text(point) for name, point in found.items()}
+    {'b': 'i', 'l': 'q // 2'}
+    """
+    found: dict[str, Term] = {}
+    paces = {name: pace for name in names if (pace := stride(polynomial(pattern), name)[0])}
+    form = polynomial(term)
+    for name in sorted(paces, key=lambda n: max(map(len, paces[n])), reverse=True):
+        quotient, form = divide(form, paces[name])
+        found[name] = as_written(quotient)
     return found
 
 
@@ -208,6 +240,17 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
             case App("xor", (a, b), dtype) if dtype == INDEX:
                 natural = App("and", (a >= 0, b >= 0), BOOL)
                 yield App("or", (negation(natural), App("and", (term >= 0, term <= a + b), BOOL)), BOOL)
+            case App("bitand" | "bitor" as op, (a, b), dtype) if (
+                dtype not in SIGNED
+            ):  # no bit is set that is set in neither, or that one has not
+                for part in (a, b):
+                    yield App("le" if op == "bitand" else "ge", (term, part), BOOL)
+            case App("round", (inner,), dtype):
+                twice = App("mul", (Const(2.0, dtype), App("sub", (term, inner), dtype)), dtype)
+                if limited(inner):
+                    yield App(
+                        "and", (App("le", (Const(-1.0, dtype), twice), BOOL), App("le", (twice, Const(1.0, dtype)), BOOL)), BOOL
+                    )
             case App("floor", (inner,), dtype):
                 yield App("le", (term, inner), BOOL)
                 if limited(inner):

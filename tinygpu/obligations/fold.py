@@ -190,7 +190,7 @@ def match(parts: tuple[Term, ...], wanted: Fold, point: Region, labels: tuple[La
                 facts = point.inside(*fold.axes).under(fold.guard).facts
                 yield Obligation("fold", "TG503", title, sentence, facts, FALSE, labels)
                 continue
-            yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels)
+            yield Gap("fold", "TG503", "the fold could not be matched with the equation's", reason, labels, (fold, wanted))
             return
         matched.append(Matched(fold, phi))
     wanted, matched = _decided_alike(wanted, matched)

@@ -11,12 +11,15 @@ from typing import TypeAlias
 
 from tinygpu.category.term import Term
 from tinygpu.diagnostic import Label
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
+
+Forms: TypeAlias = tuple[Term, ...]  # for messages: the program's value and the equation's, where a claim is about two
+Meant: TypeAlias = tuple[tuple[str, Term], ...]  # and what the symbols in it stand for
 
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """`hypotheses ⊢ goal`. `kind` is the property's file, `title` what is wrong where it fails."""
+    """`hypotheses ⊢ goal`. `kind` is the property's file, `title` what is wrong where it fails. Two are one whatever messages say of them."""
 
     kind: str
     code: str
@@ -26,6 +29,8 @@ class Obligation:
     goal: Term
     labels: tuple[Label, ...] = ()
     help: str = ""
+    forms: Forms = field(default=(), compare=False, repr=False)
+    meant: Meant = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Gap:
     title: str
     reason: str
     labels: tuple[Label, ...] = ()
+    forms: Forms = field(default=(), compare=False, repr=False)
+    meant: Meant = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Inhabited:
     hypotheses: tuple[Term, ...]
     labels: tuple[Label, ...] = ()
     help: str = ""
+    meant: Meant = field(default=(), compare=False, repr=False)
 
 
 Claim: TypeAlias = Obligation | Inhabited | Gap

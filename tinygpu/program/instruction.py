@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NATIVE
-from tinygpu.category.operation import FUNCTION
+from tinygpu.category.dtype import HALVES, NATIVE, UNSIGNED
+from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -66,12 +66,14 @@ UPDATES: Rows = {
 INSTRUCTIONS: Rows = {
     **OF_NAMES,
     **FUNCTIONS,
+    **{name: (f"count({name!r})", Atom("function", name, kinds=UNSIGNED)) for name in COUNTS},
     **MOVES,
     **UPDATES,
     **{n: (f"division({n!r})", Atom("division", op)) for n, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
     **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},
     **{f"shuffle_{way}": (f"shuffle({way!r})", Atom("shuffle", way)) for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
     "upto": ("counted()", Atom("upto")),
+    "between": ("counted('between')", Atom("between")),
     "constant": ("constant_memory()", Atom("constant")),
     "shared": ("shared_memory(0)", Atom("shared")),
 }

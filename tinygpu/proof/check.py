@@ -16,9 +16,11 @@ from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
-from tinygpu.record import dataclass, field
+from tinygpu.proof.words import in_words, worded
+from tinygpu.record import dataclass, field, replace
 
 LONGEST = 200  # characters of a title
+NOBODY = Gap("", "TG515", "", "")  # what a sentence is of, where only the sentence is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def check(program: Program, budget: int = BUDGET) -> Verdict:
     try:
         return _decided(program, budget, known)
     except Expired as end:
-        return Unknown(program, (late(end), *map(_unknown, told(known))), tuple(known))
+        return Unknown(program, (worded(late(end), NOBODY, program), *(_unknown(program, o) for o in told(known))), tuple(known))
 
 
 def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
@@ -73,7 +75,13 @@ def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
         found = find(program, result, budget=budget, known=known)
     if found is not None:
         return Refutation(program, found.diagnostic, tuple(found.sizes.items()), result)
-    return Unknown(program, tuple(dict.fromkeys(map(_unknown, told(result)))), result)
+    from tinygpu.proof.instead import instead
+
+    doing("what to write instead", left[0].claim.labels)
+    first, *more = dict.fromkeys(_unknown(program, o) for o in told(result))
+    if help := instead(program, result, budget):
+        first = replace(first, helps=(help,))
+    return Unknown(program, (first, *more), result)
 
 
 def told(left: Sequence[Open]) -> list[Open]:
@@ -110,10 +118,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2].rstrip()} …"
 
 
-def _unknown(open: Open) -> Diagnostic:
-    claim = open.claim
-    statement = sentence(open) if len(sentence(open)) <= LONGEST else f"that this never happens: {claim.title}"
+def _unknown(program: Program, open: Open) -> Diagnostic:
+    claim, said = open.claim, in_words(sentence(open), open.claim, program)
+    statement = said if len(said) <= LONGEST else f"that this never happens: {claim.title}"
     weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
     otherwise = "state what a cell holds with `holds`, or raise the budget"
     helps = () if isinstance(claim, Gap) else (claim.help or otherwise,)
-    return Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(open.reason or weak,), helps=helps)
+    found = Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(open.reason or weak,), helps=helps)
+    return worded(found, claim, program)

@@ -19,7 +19,7 @@ from tinygpu.category.real import REAL, Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Read, total, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
-from tinygpu.obligations.store import inlined
+from tinygpu.obligations.named import inlined
 from tinygpu.program.step import Assign, Program
 from tinygpu.record import dataclass, field
 from tinygpu.simulate import exact
@@ -103,7 +103,7 @@ def evaluated(
     value = inlined(op, equation.value)
     env = {**sizes, **dict(zip((axis.name for axis in equation.axes), index, strict=True))}
     noted = Noted({t.name: load(inputs[t.name], t.dtype, exact) for t in op.inputs})
-    if fold_length(value, env) > MOST:
+    if op.states or fold_length(value, env) > MOST:
         raise IndexError("too many to be looked at")
     evaluate(value, env, noted.read, exact=exact)
     return noted

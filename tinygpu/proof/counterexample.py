@@ -17,6 +17,7 @@ from tinygpu.proof.kernel import BUDGET, Open
 from tinygpu.proof.replay import Misbehaviour, evaluates_false, misbehaviour
 from tinygpu.proof.rows import between, refuted, rows
 from tinygpu.proof.suggestion import smallest, suggested
+from tinygpu.proof.words import worded
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.fault import (
     Divergent,
@@ -46,7 +47,7 @@ KINDS: dict[
     ReadOutput: ("an output is read", ("TG116", "TG507", "TG305", "TG301")),
     Race: ("two threads meet without a barrier between", ("TG302", "TG306", "TG305")),
     Divergent: ("not all threads come to a collective", ("TG303", "TG304")),
-    DivisionByZero: ("an integer is divided by zero", ("TG404", "TG510")),
+    DivisionByZero: ("an integer is divided by zero, or shifted by its width or more", ("TG404", "TG510")),
     HoldsViolated: ("the cell does not hold what is said", ("TG509",)),
     Mismatch: (
         "the value stored is not the equation's",
@@ -130,8 +131,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
     claim = open.claim
     match claim:
         case Inhabited() if open.model is not None:
-            diagnostic = Diagnostic(claim.code, claim.title, claim.labels, "refuted", helps=(claim.help,) if claim.help else ())
-            return Counterexample(diagnostic, {}, None)
+            return Counterexample(_of(claim, None, program), {}, None)
         case Obligation(kind="monoid"):
             broken = refuted(claim, program)
             return Counterexample(broken, {}, None) if broken else None
@@ -142,7 +142,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
             if evaluates_false(claim, model):
                 names = sorted(n for n in variables(claim.goal) if n in model)
                 case = Case(tuple((n, (str(model[n]),)) for n in names)) if names else None
-                return Counterexample(_of(claim, case), {}, None)
+                return Counterexample(_of(claim, case, program), {}, None)
     return None
 
 
@@ -161,7 +161,7 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     if isinstance(seen, Race):
         return _race(program, claims, codes[0], sizes, seen, case)
     if claims:
-        return replace(_of(claims[0], case), labels=claims[0].labels + meeting(program, seen))
+        return replace(_of(claims[0], case, program), labels=claims[0].labels + meeting(program, seen))
     labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
     return Diagnostic(codes[0], KINDS[type(seen)][0], labels, "refuted", case)
 
@@ -186,7 +186,7 @@ def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int
         Label(program.span, ""),
     )
     about = [c for c in about if code != "TG302" or seen.array in c.title]  # of a claim about another array only the code is right
-    base = _of(about[0], case) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
+    base = _of(about[0], case, program) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
     from tinygpu.proof.mend import mend
 
     help = mend(program, sizes, seen)
@@ -208,6 +208,7 @@ def meeting(program: Program, seen: Misbehaviour) -> tuple[Label, ...]:
     return tuple(Label(axes[n], f"{n} {v} and {n} {w} meet") for (n, v), (m, w) in pairs if v != w and n == m and axes[n].line)
 
 
-def _of(claim: object, case: Case | None) -> Diagnostic:
+def _of(claim: Claim, case: Case | None, program: Program) -> Diagnostic:
     help = getattr(claim, "help", "")
-    return Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(help,) if help else ())  # type: ignore[attr-defined]
+    found = Diagnostic(claim.code, claim.title, claim.labels, "refuted", case, helps=(help,) if help else ())
+    return worded(found, claim, program)

@@ -82,8 +82,8 @@ class Trial:
             work=self.work,
             undefined=undefined,
         )
-        if wanted is None:  # no value, but an access outside an array is one all the same
-            return tuple(f for f in outcome.faults if isinstance(f, OutOfBounds))
+        if wanted is None:  # no value, but an access outside an array, or a quotient without a value, is one all the same
+            return tuple(f for f in outcome.faults if isinstance(f, OutOfBounds | DivisionByZero))
         if outcome.faults:
             return outcome.faults
         wanted = wanted or reference(op, self.sizes, self.inputs, sample)
@@ -116,10 +116,10 @@ class Trial:
         return found if isinstance(found, Mismatch) else None
 
     def _wanted(self, sample: dict[str, tuple[Array, ...]] | None) -> dict[str, Array] | None:
-        """The equation's values; None where it reads outside a tensor."""
+        """The equation's values; None where it reads outside a tensor, or divides an integer by zero."""
         try:
             return reference(self.program.op, self.sizes, self.inputs, sample)
-        except IndexError:
+        except (IndexError, ZeroDivisionError):
             return None
 
 

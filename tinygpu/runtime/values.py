@@ -1,4 +1,4 @@
-"""Functions of values for kernels: conversions of 16-bit floats and to integers, sine and cosine.
+"""Functions of values for kernels: conversions of 16-bit floats and to integers, what counts bits, sine and cosine.
 
 Comes in: a name, `bf16_bits`, `trunc_i32`, `sinf`. Goes out: a numba intrinsic of one argument.
 The one idea: a conversion rounds once, to nearest even, from whatever it is given: where PTX has no instruction it first rounds to odd, which a later
@@ -76,6 +76,16 @@ def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
     numba = {"i32": "int32", "u32": "uint32", "i64": "int64"}[target]
     clean = "{{ .reg .pred p; .reg .b{0} t; setp.nan.{1} p, $1, $1; cvt.rzi.{2}.{1} t, $1; selp.b{0} $0, 0, t, p; }}"
     return numba, {t: clean.format(ptx[1:], p, ptx) for t, p in (("float32", "f32"), ("float64", "f64"))}
+
+
+@_intrinsic
+def count(name: str) -> Any:
+    """The intrinsic of that name, of an unsigned integer: `popcount`, how many of its bits are 1."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return {"popcount": builder.ctpop}[name](arguments[0])
+
+    return lambda context, x: (x(x), build) if x in types.unsigned_domain else None
 
 
 @_intrinsic

@@ -134,10 +134,12 @@ class Divergent:
 
 @dataclass(frozen=True, slots=True)
 class DivisionByZero:
-    """An integer division or remainder by zero, or of signed integers one of which is negative; `term` is its text."""
+    """An integer division or remainder by zero, or of signed integers one of which is negative; or a `shift` by what no integer is shifted by.
+    `term` is its text."""
 
     at: At
     term: str
+    shift: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,8 @@ def sentence(fault: Fault) -> str:
             return f"{at}: the {collective} means a lane that its {scope} does not have"
         case Divergent(at, collective, scope, missing):
             return f"{at}: comes to a {collective} to which {missing} of the same {scope} does not come"
+        case DivisionByZero(at, term, True):
+            return f"{at}: a shift by less than 0, or by the width or more, in {term}"
         case DivisionByZero(at, term):
             return f"{at}: division by zero or of a negative number in {term}"
         case HoldsViolated(at, array, index, got, want):

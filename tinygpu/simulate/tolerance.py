@@ -85,12 +85,12 @@ def tolerances(dtype: str, length: int) -> tuple[float, float]:
 
 def tolerance(op: Op, sizes: Mapping[str, int]) -> tuple[float, float]:
     """`rtol, atol` that serve every output of the op at these sizes. Both are 0 if no output is a float."""
-    each = [_output_tolerance(op, output.name, sizes) for output in op.outputs]
+    each = [_output_tolerance(op, output.name, sizes, frozenset()) for output in op.outputs]
     return max((r for r, _ in each), default=0.0), max((a for _, a in each), default=0.0)
 
 
-def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int]) -> tuple[float, float]:
-    """The sum of what the equation's own nodes bring and what the tensors it reads bring."""
+def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int], around: frozenset[str]) -> tuple[float, float]:
+    """The sum of what the equation's own nodes bring and what the tensors it reads bring, but those that it is read by: of a state one turn."""
     if op.tensor(name).dtype not in FLOATS:
         return 0.0, 0.0
     value = op.equation(name).value
@@ -99,9 +99,9 @@ def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int]) -> tuple[floa
     for fold in (node for node in walk(value) if isinstance(node, Fold)):
         more = tolerances(fold.dtype, fold_length(fold, dict(sizes)))
         rtol, atol = rtol + more[0], atol + more[1]
-    defined = {equation.target for equation in op.equations} - {name}
+    defined = {equation.target for equation in op.equations} - {name, *around}
     for tensor in sorted({read.tensor for read in reads(value)} & defined):
-        more = _output_tolerance(op, tensor, sizes)
+        more = _output_tolerance(op, tensor, sizes, around | {name})
         rtol, atol = rtol + more[0], atol + more[1]
     return rtol, atol
 
@@ -114,11 +114,13 @@ def compare(
     sample: Mapping[str, tuple[Any, ...]] | None = None,
     rtol: float = 0.0,
     atol: float = 0.0,
+    bounds: Mapping[str, Any] | None = None,
     cap: int = 10,
 ) -> list[Mismatch]:
     """The elements of the outputs in `want` where `got` differs: floats beyond the tolerance, integers and truth values at all.
 
-    With `sample`, as in `reference`, `want` holds the sampled elements only and `got` the whole arrays. NaN equals NaN.
+    With `sample`, as in `reference`, `want` holds the sampled elements only and `got` the whole arrays. With `bounds`, each element has its own
+    tolerance, integers too; it is infinite where it is no number. NaN equals NaN.
     """
     import numpy as np  # who wants to know how near is near need not load it
 
@@ -136,6 +138,9 @@ def compare(
             same = (values == exact) | ((values != values) & (exact != exact))
             if tensor.dtype in FLOATS:
                 same |= np.isfinite(exact) & (np.abs(values - exact) <= atol + rtol * np.abs(exact))
+            if bounds is not None:
+                apart, most = np.abs(np.subtract(values, exact, dtype=np.float64)), np.asarray(bounds[tensor.name])
+                same |= (apart <= most) | (most != most) | (most == np.inf)
         for spot in np.argwhere(np.logical_not(same)):
             at = tuple(map(int, spot))
             index = at if places is None else tuple(int(np.broadcast_to(p, exact.shape)[at]) for p in places)

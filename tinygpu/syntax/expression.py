@@ -35,7 +35,7 @@ class Cell(Node, cell="name index", padded="name index fill", shown="{name}[{ind
     fill: Expr | None = None
 
 
-class Call(Node, call="function args", shown="{function}({args})"):
+class Call(Node, call="function args", shown="{function}({args:value})"):
     """`exp(x)`, `f32(x)`, `max(a, b)`, `where(c, a, b)`, `ceil(n / 4)`."""
 
     function: str
@@ -43,14 +43,14 @@ class Call(Node, call="function args", shown="{function}({args})"):
 
 
 class Unary(Node, unary="op operand"):
-    """`-x`, `not c`."""
+    """`-x`, `~x`, `not c`."""
 
     op: str
     operand: Expr
 
 
 class Binary(Node, binary="left op right"):
-    """`+ - * / // % ^ < <= > >= == != and or`, the operator as written."""
+    """`+ - * / // % << >> & ^ | < <= > >= == != and or`, the operator as written."""
 
     op: str
     left: Expr
@@ -67,12 +67,18 @@ class IfElse(
     otherwise: Expr
 
 
-class Binder(Node, binder="name relation bound", shown="{name}⟨ {relation} {bound:exclusive}⟩"):
-    """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`."""
+class Binder(
+    Node,
+    binder="name relation bound",
+    binder_range="name start bound",
+    shown=("{name} in {start:exclusive} .. {bound:exclusive}", "{name}⟨ {relation} {bound:exclusive}⟩"),
+):
+    """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`; with a `start`, `z in off[r] .. off[r + 1]`."""
 
     name: str
     relation: str = ""
     bound: Expr | None = None
+    start: Expr | None = None
 
 
 def ranged(place: Expr) -> Binder | None:
@@ -91,17 +97,18 @@ def ranged(place: Expr) -> Binder | None:
 
 class FoldExpr(
     Node,
-    fold_named="monoid binders body named=True",
-    scan_named="monoid binders body named=True prefix=True",
-    shown="{head}[{binders}] {body:term}",
+    fold_named="monoid binders guard body named=True",
+    scan_named="monoid binders guard body named=True prefix=True",
+    shown="{head}[{binders}⟨ : {guard:disjunction}⟩] {body:term}",
 ):
-    """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
+    """`sum[k] A[i, k] * B[k, j]`, of the points where a `guard` holds; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
 
     monoid: str
     binders: tuple[Binder, ...]
     body: Expr
     named: bool = False
     prefix: bool = False
+    guard: Expr | None = None
 
     @property
     def head(self) -> str:
@@ -116,7 +123,7 @@ class Sized(Node, sized="name extent", shown="{name}: {extent}"):
     extent: Expr
 
 
-class Group(Node, group="items", shown="({items})"):
+class Group(Node, group="items", shown="({items:value})"):
     """`(g, t, v: 4)`, a list of factors, or `(g*256 + t)`, a parenthesis: elaboration tells them apart. `()` is empty."""
 
     items: tuple[Expr, ...]
@@ -136,17 +143,21 @@ Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldEx
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 # the rules of the grammar that expressions are, loosest first
-RANK = {"expr": 0, "disjunction": 1, "negation": 3, "exclusive": 5, "term": 7, "product": 8, "signed": 9, "primary": 10}
+RANK = {
+    "value": -1, "expr": 0, "disjunction": 1, "negation": 3, "exclusive": 5, "masked": 5.3, "shifted": 5.6, "term": 7, "product": 8, "signed": 9,
+    "primary": 10,
+}  # fmt: skip
 # operator: its own level, the levels that its left and its right part must have
-LEVELS: dict[str, tuple[int, int, int]] = (
-    {"or": (1, 1, 2), "and": (2, 2, 3), "^": (5, 5, 6)}
+LEVELS: dict[str, tuple[float, float, float]] = (
+    {"or": (1, 1, 2), "and": (2, 2, 3), "|": (-1, 5, 5), "^": (5, 5, 5.3), "&": (5.3, 5.3, 5.6)}
+    | dict.fromkeys(("<<", ">>"), (5.6, 5.6, 6))
     | dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), (4, 5, 5))
     | dict.fromkeys(("+", "-"), (6, 6, 7))
     | dict.fromkeys(("*", "/", "//", "%"), (8, 8, 9))
 )
 
 
-def level(expr: Any) -> int:
+def level(expr: Any) -> float:
     """The level of the grammar's rule that an expression is."""
     match expr:
         case IfElse():
@@ -162,7 +173,7 @@ def level(expr: Any) -> int:
     return RANK["primary"]
 
 
-def show(part: Any, wanted: int = 0) -> str:
+def show(part: Any, wanted: float = 0) -> str:
     """A word, a list, or a node as the head of its class shows it: an expression in parentheses where its level is below `wanted`; `BREAK` where a
     line may be broken."""
     if isinstance(part, tuple):
@@ -177,10 +188,11 @@ def _show(node: Any) -> str:
     match node:
         case Unary("not", operand):
             return f"not {show(operand, RANK['negation'])}"
-        case Unary(_, operand):
-            return f"-{show(operand, RANK['term' if isinstance(operand, FoldExpr) else 'signed'])}"
+        case Unary(op, operand):
+            return f"{op}{show(operand, RANK['term' if isinstance(operand, FoldExpr) else 'signed'])}"
         case Binary(op, left, right):
-            _, before, behind = LEVELS[op]
+            own, before, behind = LEVELS[op]
+            before = own if op == "|" and isinstance(left, Binary) and left.op == op else before
             a, b = show(left, before), show(right, RANK["term"] if level(node) == RANK["term"] else behind)
             return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
 

@@ -29,8 +29,31 @@ KINDS = {
     NEWLINE: "a new line",
     END: "the end of the file",
 }
-OPERAND = {"NAME", "NUMBER", "(", "-", "not", "fold", "scan", "where", "FOLD"}
-OPERATORS = {"+", "-", "*", "/", "//", "%", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or", "if", ".", "[", "("}
+OPERAND = {"NAME", "NUMBER", "(", "-", "~", "not", "fold", "scan", "where", "FOLD"}
+OPERATORS = {
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "<<",
+    ">>",
+    "&",
+    "^",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+    "and",
+    "or",
+    "if",
+    ".",
+    "[",
+    "(",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,9 @@ def only(span: Span, part: Any) -> Any:
     return part
 
 
-def fold(span: Span, monoid: str, binders: tuple[tree.Binder, ...], body: tree.Expr) -> tree.FoldExpr:
+def fold(span: Span, monoid: str, binders: tuple[tree.Binder, ...], guard: tree.Expr | None, body: tree.Expr) -> tree.FoldExpr:
     """`sum[k] …` and `scan_sum[k <= i] …`."""
-    return tree.FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), span=span)
+    return tree.FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), guard, span=span)
 
 
 def update(span: Span, word: str, equals: str | None = None) -> str:
@@ -94,6 +94,17 @@ def clauses(span: Span, *parts: tree.Clause) -> tuple[tree.Clause, ...]:
     return tuple(joined)
 
 
+def array(span: Span, name: str, dtype: str, extents: tuple[tree.Expr, ...], order: Any, place: Any) -> tree.Array:
+    """`acc: f32[8, 8]`, of which the space stands before it."""
+    return tree.Array("", name, dtype, extents, order or (), place, span=span)
+
+
+def arrays(span: Span, space: str, *parts: tree.Array) -> tree.Array | tree.Arrays:
+    """`local acc: f32[8, 8]`, `local a: f32[8], b: f32[8]`."""
+    made = tuple(replace(one, space=space) for one in parts)
+    return tree.Arrays(made, span=span) if len(made) > 1 else replace(made[0], span=span)
+
+
 def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
     """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
     return tree.MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span=span)
@@ -101,9 +112,11 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
 
 BUILD: Mapping[str, Build] = {
     **{rule: row(made, rule) for made in vars(tree).values() if isinstance(made, Kind) for rule in made.rules},
-    **dict.fromkeys(("exprs", "items", "binders", "order", "block", "tensors"), several),
+    **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors"), several),
     **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
     "fold": fold,
+    "array": array,
+    "arrays": arrays,
     "update": update,
     "for_values": for_values,
     "sync": lambda span, *words: tree.Sync(" ".join(words), span=span),

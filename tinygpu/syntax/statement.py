@@ -31,7 +31,7 @@ class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad
         return self.args if self.kind == "pad" else ()
 
 
-class Array(Node, array="space name dtype extents order place", shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
+class Array(Node, shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
 
     space: str
@@ -40,6 +40,12 @@ class Array(Node, array="space name dtype extents order place", shown="{space} {
     extents: tuple[Expr, ...]
     order: tuple[str, ...] = ()
     place: Place | None = None
+
+
+class Arrays(Node):
+    """`local acc: f32[8, 8], a: f32[8]`: several arrays of one space, which are one step each after `model.names`."""
+
+    parts: tuple[Array, ...]
 
 
 class Assign(
@@ -61,15 +67,39 @@ class Assign(
 
 
 class For(
-    Node, for_extent="name extent sort body", shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values})")
+    Node,
+    for_extent="name extent sort body",
+    for_range="name start extent body",
+    shown=(
+        "for {name} in {start:exclusive} .. {extent:exclusive}",
+        "for {name} < {extent:exclusive}⟨ in {sort}⟩",
+        "for {name} in ({values:value})",
+    ),
 ):
-    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+    """`for k < K { … }`, `for v < 4 in vector { … }`; with a `start`, `for z in a .. b { … }`; `values` for `for d in (16, 8, 4) { … }`,
+    then extent is None."""
 
     name: str
     extent: Expr | None
     body: tuple[Statement, ...]
     sort: str = "time"
     values: tuple[Expr, ...] = ()
+    start: Expr | None = None
+
+
+class Turn(Node, turn="name extent", shown="{name} < {extent:exclusive}"):
+    """`ri < 8`."""
+
+    name: str
+    extent: Expr
+
+
+class Loops(Node, loops="*turns sort body", shown="for {turns}⟨ in {sort}⟩"):
+    """`for ri < 8, rj < 8 in register { … }`: loops in each other, which are one step each after `model.names`."""
+
+    turns: tuple[Turn, ...]
+    body: tuple[Statement, ...]
+    sort: str = "time"
 
 
 class If(Node, if_="guard body", shown="if {guard:disjunction}"):
@@ -100,11 +130,12 @@ class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({lev
     body: tuple[Statement, ...]
 
 
-class Naming(Node, naming="name value", shown="{name} =~{value}"):
-    """`i = by*64 + ty`."""
+class Naming(Node, naming="name value", tile="name *indices value", shown="{name}⟨[{indices}]⟩ =~{value}"):
+    """`i = by*64 + ty`; with indices `tA[m, k] = A[by*64 + m, k | 0]`, a tile."""
 
     name: str
     value: Expr
+    indices: tuple[str, ...] = ()
 
 
 class Let(Node, let="*parts", shown="let {parts}"):
@@ -113,4 +144,4 @@ class Let(Node, let="*parts", shown="let {parts}"):
     parts: tuple[Naming, ...]
 
 
-Statement: TypeAlias = Array | Let | Assign | For | If | Holds | Sync | LaunchStatement
+Statement: TypeAlias = Array | Arrays | Let | Assign | For | Loops | If | Holds | Sync | LaunchStatement

@@ -12,8 +12,8 @@ import ast
 from collections.abc import Collection, Mapping
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES, INTEGERS, NUMPY
-from tinygpu.category.operation import FUNCTION
+from tinygpu.category.dtype import HALVES, INTEGERS, NUMPY, UNSIGNED
+from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import BOOL, INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
 from tinygpu.runtime import offered
@@ -48,6 +48,7 @@ PRELUDE: Mapping[str, Thing] = {
         if not row.cpu
         for kind in FLOATS
     },
+    **{name: Atom("function", name, kinds=UNSIGNED) for name in COUNTS},
     **{f"to_{kind}": Atom("conversion", f"trunc_{kind}") for kind in INTEGERS},
     **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in HALVES},
     **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in HALVES},

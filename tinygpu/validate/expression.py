@@ -214,7 +214,7 @@ class Reader:
         if op == "xor":
             self.needs(node, a, "natural")
             self.needs(node, b, "natural")
-        elif op == "div":
+        elif op not in WRAPS:
             raise unread(node, f"{ast.unparse(node)} is no index")
         term = apply(op, a, b)
         self.needs(node, term, kind)

@@ -20,6 +20,7 @@ SIGNED_INDEX = ("ix", "lit", "raw ix")  # an index, a number of the text, and wh
 WORD_INDEX = ("u32", "raw u32")  # an index as an unsigned number of 32 bits
 OPERATORS: Mapping[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitXor: "xor",
+    ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.LShift: "shl", ast.RShift: "shr",
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
 

@@ -1,0 +1,61 @@
+"""Functions that are made of what there is already, and functions of the bits of integers.
+
+    pow(x, 3) = x·x·x        pow(x, -2) = 1 / (x·x)        pow(x, y) = exp(y · log(x))
+
+Comes in: the terms of a call's arguments. Goes out: a term, or a message. The one idea: a power by a whole number that is written is a product, which
+every number has; any other has a value where its base is above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from tinygpu.category.operation import COUNTS
+from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term
+from tinygpu.model.dtype import LITERAL, meet, not_offered, offered
+from tinygpu.model.problems import UNKNOWN, WRONG
+from tinygpu.model.scope import Scope
+from tinygpu.syntax import tree
+
+Make: TypeAlias = Callable[[tuple[Term, ...], tree.Call, Scope], Term]
+LONG = 16  # of a power that is written out as a product
+
+
+def power(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+    """`pow(base, exponent)`."""
+    exponent = given[1]
+    written = exponent.value if isinstance(exponent, Const) and exponent.dtype == LITERAL else None
+    a, b, dtype = meet(given[0], exponent, (expr.args[0].span, expr.args[1].span), scope.problems)
+    if dtype == UNKNOWN or dtype not in FLOATS:
+        return WRONG if dtype == UNKNOWN else not_offered("pow", dtype, expr.span, scope.problems)
+    if written is not None and abs(written) <= LONG and written == int(written):
+        one = Const(1.0, dtype)
+        whole = product(a, abs(int(written)), dtype) if written else one
+        return App("div", (one, whole), dtype) if written < 0 else whole
+    return App("exp", (App("mul", (b, App("log", (a,), dtype)), dtype),), dtype)
+
+
+def product(term: Term, times: int, dtype: str) -> Term:
+    """A term times itself, so many times; both halves of the product are one term.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> text(product(Var("x", "f32"), 5, "f32"))
+    'x*x*(x*x)*x'
+    """
+    if times == 1:
+        return term
+    half = product(term, times // 2, dtype)
+    square = App("mul", (half, half), dtype)
+    return App("mul", (square, term), dtype) if times % 2 else square
+
+
+def counted(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+    """`popcount(x)`."""
+    name, dtype = expr.function, given[0].dtype
+    if not offered(name, dtype):
+        return scope.problems.say("TG122.unsigned", expr.span, sign=name, kind=dtype if dtype in INTEGERS else "this")
+    return App(name, given, dtype)
+
+
+OWN: Mapping[str, Make] = {"pow": power, **dict.fromkeys(COUNTS, counted)}

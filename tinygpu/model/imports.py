@@ -1,0 +1,88 @@
+"""Imports: the declarations of other files, in the place of `import "…"`.
+
+Comes in: the tree of a file, with the path that it was read from. Goes out: the tree with everything that it imports; a file's machines are its
+own, and stay there. The one idea: names are one flat space, also across files; a declaration's span says which file it is of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.op import words
+from tinygpu.model.problems import Problems
+from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text
+from tinygpu.syntax.parse import parse
+
+Declared: TypeAlias = tree.Op | tree.Machine | tree.Monoid | tree.Param | tree.Def
+
+
+def with_imports(file: tree.File, problems: Problems) -> tree.File:
+    """`tree.File → tree.File` without imports: with the defs of the files that it imports, and of their ops, monoids and params those that it
+    needs. Mistakes are added to `problems`."""
+    if not any(isinstance(d, tree.Import) for d in file.declarations):
+        return file
+    every = tuple(Files(problems).declarations(file, file.span.file, ()))
+    wanted = {word for d in every if own(d, file) for word in words(replace(d, name=""))}
+    while more := {word for d in every if d.name in wanted for word in words(d)} - wanted:
+        wanted |= more
+    return replace(file, declarations=tuple(d for d in every if own(d, file) or isinstance(d, tree.Def) or d.name in wanted))
+
+
+def own(declaration: tree.Declaration, file: tree.File) -> bool:
+    """Whether a declaration is of the file itself."""
+    return declaration.span.file == file.span.file
+
+
+@dataclass(slots=True)
+class Files:
+    """The files that were read, by where they lie."""
+
+    problems: Problems
+    read: set[str] = field(default_factory=set)
+
+    def declarations(self, file: tree.File, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:
+        """What a file declares and imports; `importing` are the files, from the outermost, that are being read."""
+        here = os.path.realpath(place(path)) if path else ""
+        self.read.add(here)
+        for one in file.declarations:
+            if isinstance(one, tree.Import):
+                yield from self.imported(one, path, (*importing, here))
+            elif not (importing and isinstance(one, tree.Machine)):
+                yield one
+
+    def imported(self, one: tree.Import, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:
+        """What an import brings, unless another one has brought it; nothing after a message."""
+        say, found = self.problems.say, meant(one.path, path)
+        real = os.path.realpath(place(found))
+        if not path and not one.path.startswith(LIBRARY):
+            say("TG170.nowhere", one.span, path=one.path)
+        elif real in importing:
+            say("TG170.circle", one.span, path=one.path)
+        elif not os.path.isfile(real):
+            say(
+                "TG170.missing",
+                one.span,
+                near=beside(found),
+                name=os.path.basename(found),
+                found=found,
+                known=beside(found) or "none",
+            )
+        elif real not in self.read:
+            yield from self.declarations(self.tree(found, one), found, importing)
+
+    def tree(self, path: str, one: tree.Import) -> tree.File:
+        """The tree of a file; an empty one after a message."""
+        try:
+            return parse(read_text(path), path)
+        except TinygpuError as error:
+            for diagnostic in error.diagnostics:
+                if diagnostic.labels:
+                    self.problems.take(diagnostic)
+                else:
+                    self.problems.say("TG170.unreadable", one.span, reason=diagnostic.title)
+        return tree.File(())
