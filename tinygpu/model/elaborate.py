@@ -230,6 +230,8 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     crossing: tuple[Tensor, ...] = ()
     if clauses.program:
         launches = explicit(clauses, tables[0], scope, draft.place)
+    elif op.states:
+        problems.say("TG109.state", draft.place, op.states[0].span, name=op.states[0].target)
     else:
         launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
     if draft.tree.arch == CPU:

@@ -82,10 +82,11 @@ class Reader:
     def scope(self, axes: Iterable[Axis]) -> Scope:
         """The names at a place: sizes, arguments, arrays declared so far, params, workers and loops. What was stored may be read."""
         arguments = {t.name: replace(t, role="stored") if t.name in self.stored else t for t in self.op.tensors}
+        states = {e.target: replace(self.op.tensor(e.target), role="state") for e in self.op.states}
         return Scope(
             self.problems,
             sizes=dict.fromkeys(self.op.sizes, self.op.span),
-            tensors=arguments | self.arrays,
+            tensors=arguments | states | self.arrays,
             constants=dict(self.machine.constants) | self.listed,
             indices={a.name: a.extent for a in axes},
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},

@@ -17,7 +17,7 @@ from tinygpu.model.bulk import wider
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
-from tinygpu.model.scope import Scope
+from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.space import SPACES
@@ -201,7 +201,7 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
 def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
     """`cell holds value`: the one place of a program where a fold may stand."""
     target = aimed(statement.target, scope, cells)
-    term = value(statement.value, scope.at("in a ghost fact"))
+    term = value(statement.value, scope.at(GHOST))
     if target is None:
         return None
     tensor, place = target
