@@ -198,12 +198,13 @@ machine m : f {
     assert "x[i] is inside n" in said and "⊢  i < n" in said and "128 +" not in said
 
 
-def test_arrays_on_one_line_are_an_array_each() -> None:
+def test_arrays_and_loops_on_one_line_are_one_each() -> None:
     one, several = (
         parse(f"machine m : f {{ program {{\n{lines}\n}} }}")
         for lines in (
-            "local a: f32[2], b: i32[]\nshared s: f32[4] pad 1",
-            "local a: f32[2]\nlocal b: i32[]\nshared s: f32[4] pad 1",
+            "local a: f32[2], b: i32[]\nshared s: f32[4] pad 1\nfor i < 2, j < n + 1, k < 3 in vector { a[i] = 0 }",
+            "local a: f32[2]\nlocal b: i32[]\nshared s: f32[4] pad 1\n"
+            "for i < 2 in vector { for j < n + 1 in vector { for k < 3 in vector { a[i] = 0 } } }",
         )
     )
     assert without_names(one, Problems())[0] == several and one != several

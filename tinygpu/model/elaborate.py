@@ -89,7 +89,7 @@ def elaborate(file: tree.File) -> Spec:
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
             right = problems.told == before and declaration.name not in names.wrong
-            machines += (replace(m, names=names.terms[declaration.name]) for m in made if right)
+            machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
     return spec

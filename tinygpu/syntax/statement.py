@@ -87,6 +87,21 @@ class For(
     start: Expr | None = None
 
 
+class Turn(Node, turn="name extent", shown="{name} < {extent:exclusive}"):
+    """`ri < 8`."""
+
+    name: str
+    extent: Expr
+
+
+class Loops(Node, loops="*turns sort body", shown="for {turns}⟨ in {sort}⟩"):
+    """`for ri < 8, rj < 8 in register { … }`: loops in each other, which are one step each after `model.names`."""
+
+    turns: tuple[Turn, ...]
+    body: tuple[Statement, ...]
+    sort: str = "time"
+
+
 class If(Node, if_="guard body", shown="if {guard:disjunction}"):
     """`if guard { … }`."""
 
@@ -129,4 +144,4 @@ class Let(Node, let="*parts", shown="let {parts}"):
     parts: tuple[Naming, ...]
 
 
-Statement: TypeAlias = Array | Arrays | Let | Assign | For | If | Holds | Sync | LaunchStatement
+Statement: TypeAlias = Array | Arrays | Let | Assign | For | Loops | If | Holds | Sync | LaunchStatement
