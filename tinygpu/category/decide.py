@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tinygpu.category.region import Region
 
 MOVES = 3  # moves made one after the other
+TRIED = 128  # forms that moves lead to: what is seen in the library is seen within a hundred
 
 
 def holds(guard: Term, region: Region) -> bool | None:
@@ -120,10 +121,9 @@ def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
 
 
 def _bounded(p: Polynomial, known: Known, moves: int, tried: dict[frozenset[tuple[Monomial, int]], int]) -> bool:
-    """By bounds, or by one move and fewer ones after it. The same polynomial comes of the same moves in another order: what was `tried` with
-    as many is not tried again."""
+    """Whether bounds show it after at most so many moves; the same moves in another order lead to what was `tried`."""
     form = frozenset(p.items())
-    if tried.get(form, -1) >= moves:
+    if tried.get(form, -1) >= moves or len(tried) >= TRIED:
         return False
     tried[form] = moves
     return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1, tried) for q in _sufficient(p, known)))
@@ -135,6 +135,8 @@ def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
     if low is not None and low != p:
         yield low
     for fact in known.sizes.facts:
+        if not any(c < 0 and p.get(m, 0) < 0 for m, c in fact.items()):
+            continue  # a fact that takes nothing negative away helps nothing
         if m := next((m for m in fact if m and p.get(m, 0) * fact[m] > 0), None):
             yield plus(p, fact, -max(1, p[m] // fact[m]))
     for monomial, c in p.items():

@@ -114,9 +114,17 @@ class Known:
             case App("max", args):
                 forms = tuple(map(polynomial, args))
                 return next((n for n in (1, 0) if any(self.positive(plus(p, constant(n), -1)) for p in forms)), None)
+            case App("floordiv" | "ceildiv", (a, b)) if any(over(polynomial(a), fact) for fact in self.sizes.facts):
+                return 0 if self.positive(polynomial(b)) else None
             case App("floordiv" | "ceildiv" | "min" | "xor", (a, b)):
                 return 0 if self.positive(polynomial(a)) and self.positive(polynomial(b)) else None
         return None
+
+
+def over(p: Polynomial, fact: Polynomial) -> bool:
+    """Whether a polynomial is one that is not negative, or that and a number."""
+    more = number(plus(p, fact, -1))
+    return more is not None and more >= 0
 
 
 @lru_cache(maxsize=512)

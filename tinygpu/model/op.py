@@ -24,13 +24,15 @@ Declared = tree.Param | tree.Monoid | tree.Op
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A named array: `shape` of index terms over the sizes; rank 0 inputs are scalar arguments. `role`: input, output, intermediate."""
+    """A named array: `shape` of index terms over the sizes; rank 0 inputs are scalar arguments. `role`: input, output, intermediate. An output may
+    lie in the memory of the input that `inplace` names."""
 
     name: str
     dtype: str
     shape: tuple[Term, ...]
     role: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    inplace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Op:
         """Inputs, then outputs: the arguments of a kernel, in order."""
         return self.inputs + self.outputs
 
+    @property
+    def inplace(self) -> dict[str, str]:
+        """The outputs that may lie in the memory of an input, each with that."""
+        return {t.name: t.inplace for t in self.outputs if t.inplace}
+
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name, intermediates included."""
         return next(t for t in self.tensors + self.intermediates if t.name == name)
@@ -121,6 +128,13 @@ class Op:
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""
         return next(e for e in self.equations if e.target == target)
+
+
+def without_states(op: Op) -> Op:
+    """The op for whom places what it computes: a state is computed where it is read."""
+    states = {e.target for e in op.states}
+    equations = tuple(e for e in op.equations if e.target not in states)
+    return replace(op, equations=equations, intermediates=tuple(t for t in op.intermediates if t.name not in states))
 
 
 # ── its declarations ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -95,7 +95,12 @@ class Reader:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
                 return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
-                return self._logic("and" if isinstance(op, ast.And) else "or", first, others)
+                parts, here, both = [self.guard(first)], self.here, isinstance(op, ast.And)
+                for other in others:  # asked only where those before it do not decide
+                    self.here = self.here.under(parts[-1] if both else App("not", (parts[-1],), BOOL))
+                    parts.append(self._maybe(other))
+                self.here = here
+                return Value(App("and" if both else "or", tuple(parts), BOOL), "bool")
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(node, self.guard(test), body, other)
             case ast.Subscript(value=ast.Name() as base, slice=place):
@@ -152,15 +157,6 @@ class Reader:
                     raise Differs(node, f"{ast.unparse(node)} may be outside of the {count} elements that were loaded")
                 return Value(Read(pointer.array, (offset + at,), pointer.item), pointer.item)
         raise Differs(node, f"{ast.unparse(node)} is read here, and holds nothing that the program says")
-
-    def _logic(self, op: str, first: ast.expr, others: list[ast.expr]) -> Value:
-        """Each part is evaluated where the ones before it have not decided."""
-        here, parts = self.here, [self.guard(first)]
-        for other in others:
-            self.here = self.here.under(parts[-1] if op == "and" else App("not", (parts[-1],), BOOL))
-            parts.append(self._maybe(other))
-        self.here = here
-        return Value(App(op, tuple(parts), BOOL), "bool")
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1
