@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.carrier import lifted as lift
+from tinygpu.category.evaluate import cast as as_written
 from tinygpu.category.monoid import SCALARS, Carrier
-from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
+from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, INTEGERS, SHUFFLES, App, Const, Term, apply, pack, part
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
 from tinygpu.model.functions import OWN
@@ -25,7 +26,7 @@ CALLS = (*NAMED, INDEX, *DTYPES)
 LANE, MANY = {"shuffle_xor": "mask", "shuffle_idx": "lane"}, 99  # of a shuffle's second argument; else it is a distance
 TAKES = {  # how many arguments, and what is said of another number of them
     "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
-    "pow": (2, 2, "TG125.two"), **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
+    **dict.fromkeys(("pow", "mulhi"), (2, 2, "TG125.two")), **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
 }  # fmt: skip
 
 
@@ -83,6 +84,8 @@ def _cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
+    if isinstance(settled, Const) and settled.dtype in INTEGERS and dtype in INTEGERS:
+        settled = as_written(settled, dtype)
     return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else App("cast", (settled,), dtype))
 
 
