@@ -197,7 +197,11 @@ def smart_constructors(claims: Claims) -> None:
 
 def settled(claims: Claims) -> None:
     quotients = (i // 4 < (n + 3) // 4, i // 4 < (n + 2) // 4, (i + r) // 8 < (n + 15) // 8, (i - n) // 4 < i // 4)
-    choices = [term.select(c, r, t) for c in (r < 4, i < n, r >= 8, *quotients)]
+    tiles = (i // 4 < apply("ceildiv", n, 4), (i + r) // 4 < apply("ceildiv", n, 4))
+    choices = [
+        term.select(c, r, t)
+        for c in (r < 4, i < n, r >= 8, *quotients, *tiles, App("and", tiles[:1] * 2, BOOL), App("and", tiles, BOOL))
+    ]
     for given in GIVEN:
         here = Known.of({a.name: a.extent for a in AXES}, frozenset(given))
         for x in (*SUMS, *choices, App("and", (i < n, r < 7), BOOL)):

@@ -15,7 +15,8 @@ import pytest
 
 from tests.program.library import proof_of
 from tinygpu import cli, pipeline
-from tinygpu.commands import common, together
+from tinygpu.commands import together
+from tinygpu.syntax import files
 from tinygpu.syntax.files import LARGEST
 
 VECTOR = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
@@ -63,7 +64,7 @@ def test_what_does_not_end_is_not_read_to_its_end(monkeypatch, capsys):
 
 
 def test_a_file_that_is_too_large(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(common, "LARGEST", 1000)
+    monkeypatch.setattr(files, "LARGEST", 1000)
     (tmp_path / "a.tgpu").write_text(" " * 1001)
     assert cli.main(["check", str(tmp_path / "a.tgpu")]) == 2
     assert "it has more than 1000 bytes" in capsys.readouterr().err

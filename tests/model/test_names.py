@@ -14,9 +14,11 @@ from typing import Any, get_args
 import pytest
 
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.names import binders, without_names
+from tinygpu.model.binders import binders
+from tinygpu.model.names import without_names
 from tinygpu.model.problems import Problems
-from tinygpu.pipeline import load_text
+from tinygpu.pipeline import Refutation, check, load_text
+from tinygpu.proof.why import why
 from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
@@ -96,6 +98,7 @@ def named_line(line: Any, chance: random.Random, defs: list[tree.Def], written: 
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_naming_terms_and_putting_them_in_changes_nothing(path: Path) -> None:
     file = parse(path.read_text(encoding="utf-8"))
+    wanted = grouped(without_names(file, Problems())[0].declarations)
     for seed in range(3):
         defs: list[tree.Def] = []
         made, chance = [], random.Random(seed)
@@ -104,9 +107,9 @@ def test_naming_terms_and_putting_them_in_changes_nothing(path: Path) -> None:
             made.append(named(one, chance, defs, written))
         text = format_file(tree.File((*defs, *made)))
         problems = Problems()
-        found, wrong = without_names(parse(text), problems)
-        assert not problems.found and not wrong, (text, problems.found)
-        assert text.count("named_") >= 2 and grouped(found.declarations) == grouped(file.declarations), text
+        found, names = without_names(parse(text), problems)
+        assert not problems.found and not names.wrong, (text, problems.found)
+        assert text.count("named_") >= 2 and grouped(found.declarations) == wanted, text
 
 
 def grouped(part: Any) -> Any:
@@ -145,3 +148,60 @@ def test_a_tensor_may_be_an_argument() -> None:
     text = "def step(x, i) = x[i + 1] - x[i]\nop f(a: f32[n + 1]) -> (y: f32[n]) {{ y[i] = {} }}"
     called, written = (load_text(text.format(term)).spec.op("f").equations for term in ("step(a, i)", "a[i + 1] - a[i]"))
     assert called == written
+
+
+TILES = [  # what a machine says by tiles, and what that is
+    ("t[a] = x[g*128 + a - 1 | 2]", "y[g*128 + t0] = t[t0] if g*128 + t0 < n",
+     "y[g*128 + t0] = (x[g*128 + t0 - 1] if 0 <= g*128 + t0 - 1 and g*128 + t0 - 1 < n else 2) if g*128 + t0 < n"),
+    ("o[a] = y[g*128 + a | 0]", "o[t0] = x[g*128 + t0] if t0 < 3", "y[g*128 + t0] = x[g*128 + t0] if g*128 + t0 < n and t0 < 3"),
+    ("o[a] = y[g*128 + a]", "o[t0] = 0", "y[g*128 + t0] = 0"),
+    ("o[a, b] = s[a, b | 7]", "o[t0, t0 + 1] = o[t0 + 1, 0]", "s[t0, t0 + 1] = (s[t0 + 1, 0] if t0 + 1 < 128 else 7) if t0 + 1 < 3"),
+    ("o[a] = y[a | 0], p = g*128 + t0", "o[p] = p + (p + 1)", "y[g*128 + t0] = (g*128 + t0) + (g*128 + t0 + 1) if g*128 + t0 < n"),
+    ("w = x, p = 2 + t0, q = g*128 + p", "y[q + p] = w[q - p]", "y[g*128 + 2 + t0 + 2 + t0] = x[g*128 + 2 + t0 - (2 + t0)]"),
+    ("o[a] = v[a | 0]", "o[t0] holds x[t0]", "v[t0] holds x[t0]"),
+    ("o[a] = y[a | 0]", "atomic o[t0] += 1", "atomic y[t0] += 1 if t0 < n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "step", "written"), TILES)
+def test_a_tile_carries_its_bounds(names: str, step: str, written: str) -> None:
+    text = """op f(x: f32[n]) -> (y: f32[n]) {{ y[i] = x[i] }}
+machine m : f {{
+  work grid = (g: ceil(n / 128)), block = (t0: 128)
+  program {{
+    shared s: f32[128, 3]
+    local v: f32[128]
+    {}
+  }}
+}}"""
+    found, wanted = (
+        grouped(without_names(parse(text.format(lines)), Problems())[0]) for lines in (f"let {names}\n    {step}", written)
+    )
+    assert found == wanted, format_file(found)
+
+
+def test_messages_call_a_term_by_its_name() -> None:
+    text = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : f {
+  work grid = (g: ceil(n / 128)), block = (t0: 128)
+  program {
+    let i = g*128 + t0
+    y[i] = x[i] if i < n + 1
+  }
+}"""
+    machine = load_text(text).machines[0]
+    verdict = check(machine)
+    assert isinstance(verdict, Refutation)
+    said = "\n".join(why(verdict.program, verdict.left, "TG203"))
+    assert "x[i] is inside n" in said and "⊢  i < n" in said and "128 +" not in said
+
+
+def test_arrays_on_one_line_are_an_array_each() -> None:
+    one, several = (
+        parse(f"machine m : f {{ program {{\n{lines}\n}} }}")
+        for lines in (
+            "local a: f32[2], b: i32[]\nshared s: f32[4] pad 1",
+            "local a: f32[2]\nlocal b: i32[]\nshared s: f32[4] pad 1",
+        )
+    )
+    assert without_names(one, Problems())[0] == several and one != several

@@ -17,7 +17,7 @@ from tinygpu.pipeline import Proof
 from tinygpu.proof.kernel import prove
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
-SLOW = {"hilbert_curve", "merged_five", "merged_four", "merged_fold"}  # to read back: what they are about is the proof
+SLOW = {"chains", "hilbert_curve", "merged_five", "merged_four", "merged_fold"}  # to read back: what they are about is the proof
 FOLDS = ("nested_both", "two_warp", "causal_split", "causal_two", "stats_launches", "stats_kept", "placed_again")
 
 

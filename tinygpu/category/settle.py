@@ -99,16 +99,22 @@ def _compared(condition: Term, known: Known) -> bool | None:
 
 
 def climbs(condition: Term, known: Known) -> bool:
-    """Whether a condition says `⌊a/n⌋ < ⌊b/n⌋` where `a + n ≤ b`. Only choices ask this: a guard that says it may help a solver.
+    """Whether a condition says `⌊a/n⌋ < ⌊b/n⌋` where `a + n ≤ b`, or `⌊a/n⌋ < ⌈b/n⌉` where `a < b`. Only choices ask this: a guard that says it
+    may help a solver.
 
-    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.category.term import Var, ceildiv
     >>> i, n = Var("i"), Var("n")
     >>> climbs(i // 4 < (n + 3) // 4, Known.of({"i": n})), climbs(i // 4 < (n + 2) // 4, Known.of({"i": n}))
     (True, False)
+    >>> climbs(i // 4 < ceildiv(n, 4), Known.of({"i": n})), climbs(i // 4 < ceildiv(n, 4), Known.of({"i": n + 1}))
+    (True, False)
     """
     match condition:
-        case App("lt", (App("floordiv", (a, Const(int(n)))), App("floordiv", (b, Const(int(m)))))) if n == m > 0:
-            return at_corner(joined(plus(plus(polynomial(b), polynomial(a), -1), constant(n), -1)), known)
+        case App("and", parts):
+            return all(climbs(part, known) for part in parts)
+        case App("lt", (App("floordiv", (a, Const(int(n)))), App("floordiv" | "ceildiv" as op, (b, Const(int(m)))))) if n == m > 0:
+            beyond = n if op == "floordiv" else 1
+            return at_corner(joined(plus(plus(polynomial(b), polynomial(a), -1), constant(beyond), -1)), known)
     return False
 
 

@@ -26,6 +26,7 @@ from tinygpu.category.operation import (
 )
 
 SPECIAL = ("?", "!", "@")  # stand in names of reads that are no input's: unwritten, without a closed form, of the turn before
+PERHAPS = " made perhaps"  # ends the name of what was stored where an equation may have no value
 INFINITE = (float("inf"), float("-inf"))
 
 
@@ -43,7 +44,7 @@ def total(term: Term) -> bool:
     """
     match term:
         case Read(tensor, index):
-            return not any(mark in tensor for mark in SPECIAL) and all(map(total, index))
+            return not any(mark in tensor for mark in (*SPECIAL, PERHAPS)) and all(map(total, index))
         case Fold() if blending(term):
             return False
         case App(_, args):

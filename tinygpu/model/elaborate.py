@@ -71,23 +71,24 @@ def elaborate(file: tree.File) -> Spec:
     problems = Problems()
     every = with_imports(file, problems)
     problems.stop()
-    given, (file, wrong) = file, without_names(every, problems)
+    given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
     unused((p for p in params.values() if own(p, given)), set(names_in((every.declarations, file.declarations))), "file", problems)
     known = combinations(_constant(params), problems)
     scope = monoids_of(file, known[0] if known else {}, problems)
-    served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), wrong)
+    served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
     machines: list[Machine] = []
     for kinds in (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid):  # what is served or folded with, what is called
-        names: dict[str, Span] = {}
+        seen: dict[str, Span] = {}
         for one in every.declarations:
             if isinstance(one, kinds):
-                _once(one, names, problems)
+                _once(one, seen, problems)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
-            machines += made if problems.told == before and declaration.name not in wrong else []
+            right = problems.told == before and declaration.name not in names.wrong
+            machines += (replace(m, names=names.terms[declaration.name]) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
     return spec

@@ -67,7 +67,8 @@ class Machine:
     """A machine for one op. A machine that serves several ops, params or dtypes is several of these, with the choice in `variant`.
 
     `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps.
-    `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones.
+    `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones. `names` are its text's for terms, as
+    they are written out, of which messages speak.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Machine:
     variant: tuple[tuple[str, str], ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     workspaces: tuple[Tensor, ...] = ()
+    names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def title(self) -> str:

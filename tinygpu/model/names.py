@@ -1,6 +1,7 @@
 """Names for terms: `def` of a file, `let` of an op, a machine or a block. Here they go away; nothing behind this knows of them.
 
-    def f(x) = e      f(a) is e with a for x             let y = e      y is e, to the end of the block
+    def f(x) = e         f(a) is e with a for x                     let y = e      y is e, to the end of the block
+    let t[i] = x[e | c]  t[a] is x[e | c] with a for i, and where it is stored to, that is done inside of x alone
 
 Comes in: the tree of a file. Goes out: the tree without names for terms, and messages about them. The one idea: composition is substitution,
 so a name is its term wherever it stands. What is put in bears the place of its name, and the origin of what is written there instead.
@@ -8,20 +9,20 @@ so a name is its term wherever it stands. What is put in bears the place of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.bulk import MOST_NODES
+from tinygpu.model.binders import binders, both, flat, ranges, standing, too_large
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
 from tinygpu.model.scope import SPECIAL
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.grammar import DEPTH
+from tinygpu.syntax.format import format_expr
 from tinygpu.syntax.node import Node, nodes
 
 Env = Mapping[str, tree.Naming]
@@ -29,9 +30,9 @@ POISON = tree.Name(UNKNOWN)  # what stands for a name that has been complained a
 RESERVED = {*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *SHUFFLES}
 
 
-def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, frozenset[str]]:
-    """`tree.File → tree.File` without `def` and `let`, the preconditions of an op in one place; and which of its declarations are wrong, of
-    which nothing is to be made. Mistakes are added to `problems`.
+def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, Names]:
+    """`tree.File → tree.File` without `def` and `let`, the preconditions of an op in one place; and what is to be known of the names: which
+    declarations are wrong, of which nothing is to be made, and what the terms of a machine are called. Mistakes are added to `problems`.
 
     >>> from tinygpu.syntax.format import format_file
     >>> from tinygpu.syntax.parse import parse
@@ -48,37 +49,14 @@ def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, froze
     ops = {d.name: d for d in file.declarations if isinstance(d, tree.Op)}
     kept = (d for d in file.declarations if not isinstance(d, tree.Def))
     made = tuple(names.declaration(d, ops, params) for d in kept)
-    return replace(file, declarations=made), frozenset(names.wrong)
-
-
-def binders(part: object) -> Iterator[tuple[str, str, Span]]:
-    """What is named in a tree by anything but `let`: the name, what it is, and where."""
-    for node in nodes(part):
-        match node:
-            case tree.TensorDecl(name, _, shape):
-                yield name, "a tensor", node.span
-                yield from ((size.name, "a size", size.span) for size in nodes(shape) if isinstance(size, tree.Name))
-            case tree.Equation(targets):
-                yield from ((target.name, "a tensor", target.span) for target in targets)
-                places = (place for target in targets for place in map(tree.ranged, target.index))
-                yield from ((place.name, "an index", place.span) for place in places if place is not None)
-            case tree.View(name):
-                yield name, "a view", node.span
-            case tree.MonoidPart(names=tree.Group(items)):
-                yield from ((one.name, "an argument", one.span) for one in items if isinstance(one, tree.Name))
-            case tree.Binding(indices):
-                yield from ((name, "an index", node.span) for name in indices)
-            case tree.Own(_, factors) | tree.Level(factors=tree.Group(factors)):
-                yield from ((one.name, "a factor", one.span) for one in factors if isinstance(one, tree.Name))
-            case tree.Binder(name) | tree.Sized(name) | tree.For(name) | tree.Array(name) | tree.Param(name):
-                kinds = {tree.Binder: "an index", tree.Sized: "a factor", tree.For: "a loop", tree.Array: "an array"}
-                yield name, kinds.get(type(node), "a param"), node.span
+    return replace(file, declarations=made), names
 
 
 @dataclass(slots=True)
 class Names:
     """The defs of a file, with the terms that they are worth so far and those at hand; and of the declaration at hand, what its names may not
-    be, the arrays that it writes, and its lets, some of which are used; `wrong` are the declarations with a mistake."""
+    be, the arrays that it writes, and its lets, some of which are used; of a machine the shapes of its arrays and the extents of
+    its factors and loops; `wrong` are the declarations with a mistake, `terms` those that have names, by declaration, and `here` those of this one."""
 
     problems: Problems
     defs: Mapping[str, tree.Def]
@@ -89,6 +67,10 @@ class Names:
     lets: dict[Span, str] = field(default_factory=dict)
     used: set[Span] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
+    terms: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    here: list[tuple[str, str]] = field(default_factory=list)
+    shapes: dict[str, set[tuple[tree.Expr, ...]]] = field(default_factory=dict)
+    extents: dict[str, tree.Expr] = field(default_factory=dict)
 
     def declaration(self, one: Any, ops: Mapping[str, tree.Op], params: Mapping[str, tree.Param]) -> Any:
         """A declaration without names for terms."""
@@ -98,11 +80,14 @@ class Names:
         before = len(self.problems)
         self.written = {n.target.name: n.span for n in nodes(one) if isinstance(n, tree.Assign)}
         self.lets, self.used = {}, set()
+        self.shapes, self.extents = ranges(one, served) if isinstance(one, tree.Machine) else ({}, {})
         for name in self.taken.keys() & {d.name for d in self.defs.values() if not d.params}:
             kind, span = self.taken[name]
             other = head(self.defs[name].span, f"def {name}")
             self.problems.say("TG103.hides", span, other, kind=f"the {kind.split()[1]}", name=name, other="a def")
+        self.here = []
         made = self.put(one, {})
+        self.terms[getattr(one, "name", "")] = tuple(dict.fromkeys(self.here))
         if len(self.problems) > before or UNKNOWN in names_in(made):
             self.wrong.add(getattr(made, "name", ""))
         for span, name in self.lets.items():
@@ -121,6 +106,8 @@ class Names:
             return self.block(node, env)
         if not isinstance(node, Node) or isinstance(node, tree.Number):
             return node
+        if isinstance(node, tree.Assign | tree.Holds) and node.target.name in env:
+            node = self.stored(node, env)
         old = {one.name: getattr(node, one.name) for one in fields(node)}
         new = {name: made for name, part in old.items() if (made := self.put(part, env)) is not part}
         node = replace(node, **new) if new else node
@@ -128,9 +115,12 @@ class Names:
             case tree.Name(name) if name in env:
                 self.used.add(env[name].span)
                 return standing(env[name].value, node.span)
+            case tree.Cell(_, index) if new:
+                node = replace(node, index=tuple(map(flat, index)))
+        match node:
             case tree.Cell(name) if name in env:
                 self.used.add(env[name].span)
-                return self.cell(node, env[name].value)
+                return self.read(node, env[name])
             case tree.Name(name) if name in self.defs and name not in self.taken:
                 return self.called(tree.Call(name, (), span=node.span))
             case tree.Call(name) if name in self.defs:
@@ -147,6 +137,9 @@ class Names:
                 changed = True
                 for one in part.parts:
                     env = self.named(one, env)
+            elif isinstance(part, tree.Arrays):
+                changed = True
+                found += self.put(part.parts, env)
             else:
                 found.append(self.put(part, env))
                 changed = changed or found[-1] is not part
@@ -165,11 +158,61 @@ class Names:
         if len(self.problems) > before:
             return env  # what it hides is meant
         self.lets[one.span] = name
-        value = self.whole(self.put(one.value, env), name, one.span)
-        cells = (cell for cell in nodes(value) if isinstance(cell, tree.Cell) and cell.name in self.written)
+        value = self.whole(self.put(one.value, {n: v for n, v in env.items() if n not in one.indices}), name, one.span)
+        inner = value.index if one.indices and isinstance(value, tree.Cell) else value  # a tile is a place, whatever is there
+        cells = (cell for cell in nodes(inner) if isinstance(cell, tree.Cell) and cell.name in self.written)
         if cell := next(cells, None):
             say("TG172.written", cell.span, self.written[cell.name], name=name, array=cell.name)
+        if not one.indices:
+            self.here.append((name, format_expr(value)))
         return {**env, name: replace(one, value=value if len(self.problems) == before else POISON)}
+
+    def tile(self, cell: tree.Cell, one: tree.Naming) -> tree.Expr:
+        """What a cell of a tile is: a cell of the array, with the fill that it has outside."""
+        if len(cell.index) != len(one.indices):
+            words = {"name": one.name, "takes": counted(len(one.indices), "index"), "given": len(cell.index)}
+            self.problems.say("TG110.tile", cell.span, one.span, dots=", ".join(one.indices), **words)
+            return POISON
+        found = self.placed(one.value, dict(zip(one.indices, cell.index, strict=True)), cell.span)
+        return replace(found, index=tuple(map(flat, found.index))) if isinstance(found, tree.Cell) else found  # type: ignore[no-any-return]
+
+    def read(self, cell: tree.Cell, one: tree.Naming) -> tree.Expr:
+        """A cell of a tile, or of a tensor that has a name, as a value. In a machine the fill is what it is where the array ends."""
+        found = self.tile(cell, one) if one.indices else self.cell(cell, one.value)
+        if not isinstance(found, tree.Cell) or found.fill is None or not self.shapes:
+            return found
+        inside, plain = self.inside(found), replace(found, fill=None)
+        return tree.IfElse(plain, inside, found.fill, span=found.span) if inside else plain
+
+    def stored(self, step: tree.Assign | tree.Holds, env: Env) -> tree.Assign | tree.Holds:
+        """A step whose target has a name: what is outside of the array is not stored."""
+        one = env[step.target.name]
+        self.used.add(one.span)
+        target = replace(step.target, index=self.put(step.target.index, env))
+        found = self.tile(target, one) if one.indices else self.cell(target, one.value)
+        if not isinstance(found, tree.Cell):
+            if found is not POISON:
+                self.problems.say("TG172.place", step.target.span, one.span, name=one.name)
+            return replace(step, target=tree.Cell(UNKNOWN, ()))
+        inside = None if found.fill is None or isinstance(step, tree.Holds) else self.inside(found)
+        made = replace(step, target=replace(found, fill=None))
+        return replace(made, guard=both(inside, made.guard)) if inside and isinstance(made, tree.Assign) else made
+
+    def inside(self, cell: tree.Cell) -> tree.Expr | None:
+        """Where a cell is one of its array; None where it always is, and after a message."""
+        shapes = self.shapes.get(cell.name, set())
+        if len(shapes) > 1:
+            self.problems.say("TG172.shapes", cell.span, name=cell.name)
+        found: tree.Expr | None = None
+        for index, extent in zip(cell.index, next(iter(shapes), ()), strict=False):
+            if isinstance(index, tree.Name) and self.extents.get(index.name) == extent:
+                continue
+            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and float(index.text) < float(extent.text):
+                continue
+            if any(isinstance(node, tree.Unary) or (isinstance(node, tree.Binary) and node.op == "-") for node in nodes(index)):
+                found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))
+            found = both(found, tree.Binary("<", index, extent, span=index.span))
+        return found
 
     # ── defs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -244,25 +287,7 @@ class Names:
 
     def whole(self, made: tree.Expr, name: str, span: Span) -> tree.Expr:
         """A term, unless it has become larger than anybody writes."""
-        rest: list[tuple[object, int]] = [(made, 1)]
-        count = 0
-        while rest:
-            part, depth = rest.pop()
-            count += 1
-            if count > MOST_NODES or depth > DEPTH:
-                what = f"more than {MOST_NODES} operations" if count > MOST_NODES else f"more than {DEPTH} levels"
-                self.problems.say("TG161.name", span, name=name, what=what)
-                return POISON
-            rest += [(below, depth + isinstance(part, Node)) for below in inside(part)]
+        if what := too_large(made):
+            self.problems.say("TG161.name", span, name=name, what=what)
+            return POISON
         return made
-
-
-def inside(part: object) -> Iterator[object]:
-    """The nodes and lists right below a part of a tree."""
-    values = part if isinstance(part, tuple) else (getattr(part, one.name) for one in fields(part))  # type: ignore[arg-type]
-    return (value for value in values if isinstance(value, Node | tuple))
-
-
-def standing(term: tree.Expr, at: Span) -> tree.Expr:
-    """The term of a name, at the place where the name stands."""
-    return replace(term, span=replace(at, origin=term.span))

@@ -107,7 +107,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def counted(number: int, word: str) -> str:
     """`1 value`, `2 axes`."""
-    return f"{number} {word if number == 1 else 'axes' if word == 'axis' else f'{word}s'}"
+    return f"{number} {word if number == 1 else {'axis': 'axes', 'index': 'indices'}.get(word, f'{word}s')}"
 
 
 def listing(names: Iterable[str], word: str = "and") -> str:

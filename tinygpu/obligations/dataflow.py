@@ -14,9 +14,10 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Read, Term, substitute, walk
 from tinygpu.diagnostic import Label
-from tinygpu.obligations.cells import State, contributed, published, unstored, unwritten, written
+from tinygpu.obligations.cells import Cells, State, contributed, published, unstored, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution
 from tinygpu.obligations.made import made, reordered
+from tinygpu.obligations.named import named
 from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.trace import UNSOLVED, Event, Meeting, Place, Store, Trace, preconditions
 from tinygpu.program.step import Program
@@ -27,6 +28,7 @@ from tinygpu.record import replace
 def execute(program: Program) -> Trace:
     """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
     events: list[Event] = []
+    intermediates: tuple[Cells, ...] = ()
     known, memory = preconditions(program), {w.name: unwritten(w) for w in program.workspaces}
     for number, launch in enumerate(program.launches):
         run = Execution(program, launch, frozenset(known), memory, Place(number))
@@ -36,8 +38,10 @@ def execute(program: Program) -> Trace:
         if len(program.launches) > 1 or any(s.step.atomic for s in stores):
             memory, meetings = left(program, stores, memory, frozenset(known))
             events += meetings
+            memory, found = named(program, memory, number, frozenset(s.tensor for s in stores))
+            intermediates += found
     outputs = {t.name for t in program.op.outputs}
-    trace = Trace(tuple(events))
+    trace = Trace(tuple(events), named=intermediates)
     return replace(trace, final=tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(trace, n)))
 
 

@@ -35,7 +35,7 @@ from tinygpu.category.term import (
     text,
     total,
 )
-from tinygpu.category.total import blending, failing, literal, mixing
+from tinygpu.category.total import PERHAPS, blending, failing, literal, mixing
 from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.finite import Ends, blended, finite
@@ -43,7 +43,7 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, Value
 from tinygpu.program.step import Program
 
-Partial = App | Fold
+Partial = App | Fold | Read
 DIVIDING, SHIFTING = ("div", "floordiv", "mod"), ("shl", "shr")
 PARTIAL = (*DIVIDING, *SHIFTING, "log", "sqrt", "rsqrt")
 DISTANCE = "promise it of the data: where all[i] (x[i] < 32), or guard it, or mask it: x[i] & 31"
@@ -54,7 +54,7 @@ def defined(value: Term, claim: Term, point: Region, labels: tuple[Label, ...], 
     """The claims of this property for one value, where all in it are numbers."""
     theirs = tuple(partial(claim, Region(point.axes), known=None))
     for term, where in partial(value, point, known=theirs):
-        if isinstance(term, App) and term.op in PARTIAL:
+        if isinstance(term, Read) or (isinstance(term, App) and term.op in PARTIAL):
             yield from _has_value(term, where, theirs, condition(term), labels)
     for fold in (f for f in outer_folds(value) if f not in outer_folds(claim)):  # which nothing of the equation's stands for
         yield from evaluated(fold, claim, point, labels, ends)
@@ -93,6 +93,8 @@ def decided(term: Partial, point: Region, ends: Ends) -> Term:
     """Where an operation has a value that decides something: its operands are numbers, and it is defined for them."""
     if isinstance(term, Fold):
         return blended(term, point, ends)
+    if isinstance(term, Read):
+        return FALSE
     if literal(term) is not None:
         return TRUE
     numbers = (finite(a, point, ends) for a in term.args if a.dtype in FLOATS) if mixing(term) else ()
@@ -133,8 +135,10 @@ def natural(term: App, point: Region, span: Span) -> Obligation:
     return Obligation("defined", "TG404", title, sentence, point.facts, condition(term), (Label(span, "computed here"),), PROMISE)
 
 
-def condition(term: App) -> Term:
-    """Where a partial operation on numbers is defined."""
+def condition(term: App | Read) -> Term:
+    """Where a partial operation on numbers is seen to be defined; of what was stored where an equation may have no value that is nowhere."""
+    if isinstance(term, Read):
+        return FALSE
     asked = [(relation, term.args[place], number) for relation, place, number in demands(term.op, term.dtype)]
     numbers = ((relation, a, Const(float(n) if a.dtype in FLOATS else int(n), a.dtype)) for relation, a, n in asked)
     return conjunction(*(App(relation, (a, number), BOOL) for relation, a, number in numbers)) if asked else FALSE
@@ -159,7 +163,11 @@ def partial(
     operation, and what is found is given.
     """
     visited = visited or Visited(given=known is None)
-    if isinstance(term, Read) or (here := visited.next(term, point)) is None:
+    if isinstance(term, Read):
+        if term.tensor.endswith(PERHAPS):
+            yield term, point
+        return
+    if (here := visited.next(term, point)) is None:
         return
     match term:
         case App("and" | "or") if not total(term) and (known is None or among(term, here, known)):

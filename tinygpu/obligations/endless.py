@@ -127,7 +127,7 @@ def _with_infinities(term: Term, point: Region, ends: Ends) -> bool:
         if isinstance(part, Fold):
             if where.settled(blended(part, where, ends)) != TRUE:
                 return True
-        elif mixing(part):
+        elif isinstance(part, App) and mixing(part):
             for arg in (a for a in part.args if a.dtype in FLOATS):
                 if where.settled(finite(arg, where, ends)) != TRUE:
                     return True

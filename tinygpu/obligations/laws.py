@@ -40,8 +40,8 @@ from tinygpu.diagnostic import NOWHERE, Label
 from tinygpu.obligations.defined import valued
 from tinygpu.obligations.extended import NOTHING, Path, Unfollowed, infinite, several, truths
 from tinygpu.obligations.finite import HIGH, LOW, apart
+from tinygpu.obligations.named import inlined
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.store import inlined
 from tinygpu.obligations.trace import Trace, Value, evaluated_in, preconditions
 from tinygpu.program.step import Array, Program
 from tinygpu.program.traverse import terms as stated

@@ -177,22 +177,22 @@ def stored_of(term: Term) -> Term:
         case App("made of", (_, how)):
             return stored_of(how)
         case App(op) if op in COMPARISONS:
-            return rebuild(term, _extreme_of)
+            return rebuild(term, extreme_of)
     return rebuild(term, stored_of)
 
 
 @memoised
-def _extreme_of(term: Term) -> Term:
+def extreme_of(term: Term) -> Term:
     """A number of a comparison."""
     match term:
-        case App("made of", (value, Read(name))) if FORM in name and reordered(value) and exact(opened := _extreme_of(value)):
+        case App("made of", (value, Read(name))) if FORM in name and reordered(value) and exact(opened := extreme_of(value)):
             return opened
         case App("made of", (_, how)):
             return stored_of(how)
         case App(op) if op in KEEPING:
-            return rebuild(term, _extreme_of)
+            return rebuild(term, extreme_of)
         case Fold(monoid) if monoid in EXTREMES:
-            return rebuild(term, _extreme_of)
+            return rebuild(term, extreme_of)
     return stored_of(term)
 
 

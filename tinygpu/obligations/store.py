@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, Term, substitute
+from tinygpu.category.term import FALSE
 from tinygpu.diagnostic import Label
-from tinygpu.model.op import Op, put_in
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
+from tinygpu.obligations.named import element
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
@@ -31,15 +31,19 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     outputs = {t.name for t in program.op.outputs}
     made = {cells.local.name for cells in trace.final}
-    for cells in trace.final:
+    for cells in trace.named + trace.final:
         point = every_cell(program, cells)
         equation = Label(program.op.equation(cells.local.name).span, "the equation")
         steps = [label for label in made_by(trace, cells.local.name) if label.span != equation.span]  # a derived step has its place
-        yield from same(cells.value, element(program.op, cells.local.name, cells.place, point), point, (*steps, equation))
+        claim = element(program.op, cells.local.name, cells.place, point, (cells.value,))
+        for one in same(cells.value, claim, point, (*steps, equation)):
+            if isinstance(one, Obligation) and not one.help and cells in trace.named:
+                one = replace(one, help=f"if {cells.local.name} is to hold something else, give it another name")
+            yield one
     plain = [s for s in trace.of(Store) if s.tensor in outputs - made and not s.step.update]  # else it is `memory` that is wrong
     for store in plain:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
-        claim = element(program.op, store.tensor, store.index, store.point)
+        claim = element(program.op, store.tensor, store.index, store.point, (store.value, *store.point.guard))
         yield from same(store.value, claim, store.point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
             yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)
@@ -54,18 +58,6 @@ def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
     """The steps that make a global array, the last one first: what it holds in the end is the work of all of them."""
     verbs = {s.step.span: "updated" if s.step.atomic else "stored" for s in trace.of(Store) if s.tensor == name}
     return tuple(Label(span, f"{verb} here") for span, verb in reversed(verbs.items()))
-
-
-def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region) -> Term:
-    """The equation at an element."""
-    equation = op.equation(tensor)
-    bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-    return point.settled(inlined(op, substitute(equation.value, bind)))
-
-
-def inlined(op: Op, value: Term) -> Term:
-    """A value with every intermediate replaced by its equation."""
-    return put_in(value, {t.name: op.equation(t.name) for t in op.intermediates})
 
 
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:

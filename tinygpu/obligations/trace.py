@@ -146,10 +146,11 @@ def changed(event: E, point: Region, put: Callable[[Term], Term]) -> E:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything the program does. `final` are the global arrays that more than one plain launch makes."""
+    """Everything the program does. `final` are the global arrays that more than one plain launch makes, `named` those that are intermediates."""
 
     events: tuple[Event, ...] = ()
     final: tuple[Cells, ...] = ()
+    named: tuple[Cells, ...] = ()
 
     def of(self, kind: type[E]) -> tuple[E, ...]:
         """The events of a kind, in order."""
@@ -164,7 +165,8 @@ class Trace:
             return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
         events = tuple(changed(event, at(event.point), view) for event in self.events)
-        return Trace(events, tuple(replace(c, value=view(c.value)) for c in self.final))
+        final, named = (tuple(replace(c, value=view(c.value)) for c in cells) for cells in (self.final, self.named))
+        return Trace(events, final, named)
 
 
 def preconditions(program: Program) -> tuple[Term, ...]:

@@ -19,8 +19,8 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Fold, Read, Term, negation, shuffled, walk
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
+from tinygpu.obligations.named import element, inlined
 from tinygpu.obligations.shape import put
-from tinygpu.obligations.store import element, inlined
 from tinygpu.obligations.trace import Store, every_cell
 from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
@@ -150,7 +150,11 @@ def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ..
     found = [(s.value, s.index, s.point) for s in trace.of(Store) if s.tensor == tensor]
     for cells in (c for c in trace.final if c.local.name == tensor):
         found = [(cells.value, cells.place, every_cell(program, cells))]
-    return tuple((value, element(program.op, tensor, index, point), point) for value, index, point in found)
+    every = [(tensor, *one) for one in found]
+    every += [(c.local.name, c.value, c.place, every_cell(program, c)) for c in trace.named]  # which it may be made of
+    return tuple(
+        (value, element(program.op, name, index, point, (value, *point.guard)), point) for name, value, index, point in every
+    )
 
 
 def as_written(value: Term, claim: Term, point: Region, depth: int = CASES) -> bool:

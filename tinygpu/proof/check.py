@@ -16,8 +16,8 @@ from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
-from tinygpu.proof.words import spoken, worded
-from tinygpu.record import dataclass, field
+from tinygpu.proof.words import in_words, worded
+from tinygpu.record import dataclass, field, replace
 
 LONGEST = 200  # characters of a title
 NOBODY = Gap("", "TG515", "", "")  # what a sentence is of, where only the sentence is known
@@ -75,7 +75,13 @@ def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
         found = find(program, result, budget=budget, known=known)
     if found is not None:
         return Refutation(program, found.diagnostic, tuple(found.sizes.items()), result)
-    return Unknown(program, tuple(dict.fromkeys(_unknown(program, o) for o in told(result))), result)
+    from tinygpu.proof.instead import instead
+
+    doing("what to write instead", left[0].claim.labels)
+    first, *more = dict.fromkeys(_unknown(program, o) for o in told(result))
+    if help := instead(program, result, budget):
+        first = replace(first, helps=(help,))
+    return Unknown(program, (first, *more), result)
 
 
 def told(left: Sequence[Open]) -> list[Open]:
@@ -113,7 +119,7 @@ def shortened(text: str) -> str:
 
 
 def _unknown(program: Program, open: Open) -> Diagnostic:
-    claim, said = open.claim, spoken(sentence(open), open.claim, program.op)
+    claim, said = open.claim, in_words(sentence(open), open.claim, program)
     statement = said if len(said) <= LONGEST else f"that this never happens: {claim.title}"
     weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
     otherwise = "state what a cell holds with `holds`, or raise the budget"

@@ -19,7 +19,7 @@ from tinygpu.category.real import REAL, Beyond, Undecided
 from tinygpu.category.term import FLOATS, Const, Read, total, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
-from tinygpu.obligations.store import inlined
+from tinygpu.obligations.named import inlined
 from tinygpu.program.step import Assign, Program
 from tinygpu.record import dataclass, field
 from tinygpu.simulate import exact

@@ -16,7 +16,7 @@ from tinygpu.category.term import Term, conjuncts, text, walk
 from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Open
-from tinygpu.proof.words import back, spoken
+from tinygpu.proof.words import back, in_words
 
 WIDTH = 100  # columns of a row of a form
 SHOWN = 3  # claims of which it is said
@@ -38,16 +38,16 @@ def why(program: Program, left: Sequence[Open], code: str = "") -> Iterator[str]
 def of(program: Program, open: Open) -> Iterator[str]:
     """What is said of one claim."""
     claim = open.claim
-    yield f"{claim.code} {claim.kind}: {spoken(getattr(claim, 'sentence', claim.title), claim, program.op)}"
+    yield f"{claim.code} {claim.kind}: {in_words(getattr(claim, 'sentence', claim.title), claim, program)}"
     match claim:
         case Obligation(forms=(ours, theirs)) | Gap(forms=(ours, theirs)):
-            one, other = (spoken(text(back(t, dict(claim.meant))), claim, program.op) for t in (ours, theirs))
+            one, other = (in_words(text(back(t, dict(claim.meant))), claim, program) for t in (ours, theirs))
             yield from forms(one, other, types(ours, theirs))
         case Gap():
-            yield f"  {spoken(claim.reason, claim, program.op)}"
+            yield f"  {in_words(claim.reason, claim, program)}"
         case Obligation(hypotheses=hypotheses, goal=goal):
             yield from known(program, open, hypotheses)
-            yield f"    ⊢  {spoken(text(back(goal, dict(claim.meant))), claim, program.op)}"
+            yield f"    ⊢  {in_words(text(back(goal, dict(claim.meant))), claim, program)}"
         case _:
             yield from known(program, open, claim.hypotheses)
             yield "    ⊢  there is such a case"
@@ -56,7 +56,7 @@ def of(program: Program, open: Open) -> Iterator[str]:
 def known(program: Program, open: Open, hypotheses: tuple[Term, ...]) -> Iterator[str]:
     """The hypotheses, each once, those about ranges together."""
     meant = dict(open.claim.meant)
-    facts = dict.fromkeys(spoken(text(back(c, meant)), open.claim, program.op) for h in hypotheses for c in conjuncts(h))
+    facts = dict.fromkeys(in_words(text(back(c, meant)), open.claim, program) for h in hypotheses for c in conjuncts(h))
     yield from (f"       {fact}" for fact in facts)
 
 

@@ -36,6 +36,9 @@ PLAIN: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bnumber value \d+"), "(…)"),
     (re.compile(r" (?:made|said) [\d.]+"), ""),
 )
+BEFORE = (
+    r"(?:^|(?<=[\[(])|(?<=, )|(?<=[<>=|] )|(?<=(?:\bis|\bif|\bor) )|(?<=\band )|(?<=\belse ))"  # what may stand before a whole term
+)
 AROUND = re.compile(r"[(,\[]? ?$"), re.compile(r"(?:[),\]]| is | where | may | has |$)")
 INTERNAL = re.compile("|".join([SYMBOL.pattern, BINDER.pattern, *(p.pattern for p, _ in PLAIN if p.pattern != "~")]))
 
@@ -44,10 +47,30 @@ def worded(diagnostic: Diagnostic, claim: Claim, program: Program) -> Diagnostic
     """The message with all that it says of the claim in the words of the spec."""
 
     def put(said: str) -> str:
-        return spoken(said, claim, program.op)
+        return in_words(said, claim, program)
 
     notes, helps = (tuple(map(put, texts)) for texts in (diagnostic.notes, diagnostic.helps))
     return replace(diagnostic, title=put(diagnostic.title), notes=notes, helps=helps)
+
+
+def in_words(said: str, claim: Claim, program: Program) -> str:
+    """A text about a claim in the words of its spec, where a term has a name there by that name."""
+    names = program.machine.names if program.machine else ()
+    return by_name(spoken(said, claim, program.op), names)
+
+
+def by_name(said: str, names: tuple[tuple[str, str], ...]) -> str:
+    """A text with names for terms, where that is shorter and the term stands there as a whole.
+
+    >>> by_name("x[by*64 + ty + 1] is inside n where 2*by*64 + ty < n", (("i", "by * 64 + ty"),))
+    'x[i + 1] is inside n where 2*by*64 + ty < n'
+    """
+    for name, term in sorted(names, key=lambda one: -len(one[1])):
+        words = re.findall(r"\w+|//|[<>=!]=|\S", term)
+        if len(term) > len(name) + 2 and len(words) > 1:
+            whole = " ?".join(map(re.escape, words))
+            said = re.sub(rf"{BEFORE}{whole}(?=$|[\]),]| [-+<>=!|] | [<>=!]= | is | and | or | if | else )", name, said)
+    return said
 
 
 def spoken(said: str, claim: Claim, op: Op) -> str:

@@ -74,7 +74,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows += _tensor_rows(op.outputs)
         where = f" where {show(op.where)}" if op.where else ""
         rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
-    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation) else ("", "", "") for e in op.equations]
+    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation | tree.View) else ("", "", "") for e in op.equations]
     column = max((len(left) for left, _, _ in sides), default=0)
     for e, (left, sign, right) in zip(op.equations, sides, strict=True):
         rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span)] if left else _rows(e, 1, comments)
@@ -114,10 +114,14 @@ def _list_rows(clause: tree.Listed, column: int, indent: int, comments: Comments
     parts = _parts(clause)
     head = f"{_word(clause):<{column}} "
     flat = head + f",{BREAK}".join(text for text, _ in parts)
-    split = isinstance(clause, tree.Compute) and (len(parts) > 2 or (len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH))
+    wide = len(parts) > 1 and len(INDENT) * indent + len(flat) > WIDTH
+    split = wide if isinstance(clause, tree.Let) else isinstance(clause, tree.Compute) and (len(parts) > 2 or wide)
     apart = len(parts) > 1 and comments.inside(replace(clause.span, end=parts[-1][1].start))  # a comment between parts
-    if split or (isinstance(clause, tree.Work | tree.Compute) and apart):
-        leads, ends = [head, *[" " * len(head)] * (len(parts) - 1)], [*["," * isinstance(clause, tree.Work)] * (len(parts) - 1), ""]
+    if split or (isinstance(clause, tree.Work | tree.Compute | tree.Let | tree.Arrays) and apart):
+        leads, ends = (
+            [head, *[" " * len(head)] * (len(parts) - 1)],
+            [*["," * (not isinstance(clause, tree.Compute))] * (len(parts) - 1), ""],
+        )
         return [Row(indent, lead + text + end, span) for lead, (text, span), end in zip(leads, parts, ends, strict=True)]
     return [Row(indent, flat.rstrip(), clause.span)]
 
@@ -126,6 +130,8 @@ def _word(clause: tree.Listed) -> str:
     match clause:
         case tree.Own(sort):
             return sort
+        case tree.Arrays(parts):
+            return parts[0].space
         case tree.Binding():
             return ""
     return type(clause).__name__.lower()
@@ -137,6 +143,8 @@ def _parts(clause: tree.Listed) -> list[tuple[str, Span]]:
         case tree.Work(parts) | tree.Compute(parts) | tree.Own(_, parts) | tree.Let(parts):
             first = f"{clause.equation}: " if isinstance(clause, tree.Compute) and clause.equation else ""
             return [(("" if at else first) + show(part), part.span) for at, part in enumerate(parts)]
+        case tree.Arrays(parts):
+            return [(show(part).partition(" ")[2], part.span) for part in parts]
     return [(show(clause), clause.span)]
 
 

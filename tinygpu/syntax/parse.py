@@ -94,6 +94,17 @@ def clauses(span: Span, *parts: tree.Clause) -> tuple[tree.Clause, ...]:
     return tuple(joined)
 
 
+def array(span: Span, name: str, dtype: str, extents: tuple[tree.Expr, ...], order: Any, place: Any) -> tree.Array:
+    """`acc: f32[8, 8]`, of which the space stands before it."""
+    return tree.Array("", name, dtype, extents, order or (), place, span=span)
+
+
+def arrays(span: Span, space: str, *parts: tree.Array) -> tree.Array | tree.Arrays:
+    """`local acc: f32[8, 8]`, `local a: f32[8], b: f32[8]`."""
+    made = tuple(replace(one, space=space) for one in parts)
+    return tree.Arrays(made, span=span) if len(made) > 1 else replace(made[0], span=span)
+
+
 def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
     """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
     return tree.MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span=span)
@@ -104,6 +115,8 @@ BUILD: Mapping[str, Build] = {
     **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors"), several),
     **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
     "fold": fold,
+    "array": array,
+    "arrays": arrays,
     "update": update,
     "for_values": for_values,
     "sync": lambda span, *words: tree.Sync(" ".join(words), span=span),

@@ -31,7 +31,7 @@ class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad
         return self.args if self.kind == "pad" else ()
 
 
-class Array(Node, array="space name dtype extents order place", shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
+class Array(Node, shown="{space} {name}: {dtype}[{extents}]⟨ ({order})⟩⟨ {place}⟩"):
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`."""
 
     space: str
@@ -40,6 +40,12 @@ class Array(Node, array="space name dtype extents order place", shown="{space} {
     extents: tuple[Expr, ...]
     order: tuple[str, ...] = ()
     place: Place | None = None
+
+
+class Arrays(Node):
+    """`local acc: f32[8, 8], a: f32[8]`: several arrays of one space, which are one step each after `model.names`."""
+
+    parts: tuple[Array, ...]
 
 
 class Assign(
@@ -102,11 +108,12 @@ class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({lev
     body: tuple[Statement, ...]
 
 
-class Naming(Node, naming="name value", shown="{name} =~{value}"):
-    """`i = by*64 + ty`."""
+class Naming(Node, naming="name value", tile="name *indices value", shown="{name}⟨[{indices}]⟩ =~{value}"):
+    """`i = by*64 + ty`; with indices `tA[m, k] = A[by*64 + m, k | 0]`, a tile."""
 
     name: str
     value: Expr
+    indices: tuple[str, ...] = ()
 
 
 class Let(Node, let="*parts", shown="let {parts}"):
@@ -115,4 +122,4 @@ class Let(Node, let="*parts", shown="let {parts}"):
     parts: tuple[Naming, ...]
 
 
-Statement: TypeAlias = Array | Let | Assign | For | If | Holds | Sync | LaunchStatement
+Statement: TypeAlias = Array | Arrays | Let | Assign | For | If | Holds | Sync | LaunchStatement

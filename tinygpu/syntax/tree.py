@@ -129,7 +129,7 @@ class IfClause(Node, if_clause="condition clauses", shown="if {condition:disjunc
     clauses: tuple[Clause, ...]
 
 
-Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Binding  # a word and a list
+Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Arrays | Binding  # a word and a list
 Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause | IfClause
 
 

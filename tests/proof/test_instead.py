@@ -1,0 +1,78 @@
+"""Where the checker is at fault it says what to write instead, and that is proved.
+
+Comes in: machines that are right and open. Goes out: the help, and the machine that follows it. The one idea: who reads a help does what it says, so the
+test does it too.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program.library import program
+from tinygpu.proof.check import Unknown, check
+from tinygpu.proof.kernel import Proof
+
+TEXT = """op f(x: f32[R, N], y: f32[R, N]) -> (s: f32[R], z: f32[R]) where N >= 1 {
+  s[r] = EQUATION
+  z[r] = y[r, 0]
+}
+
+machine m : f {
+  work grid = (g: ceil(R / 32)), block = (t: 32)
+  program {
+    local a: f32[]
+    if g*32 + t < R {
+      STEPS
+      z[g*32 + t] = y[g*32 + t, 0]
+    }
+  }
+}
+"""
+SUM = "a[] = 0\n      for k < N { STEP }\n      s[g*32 + t] = a[]"
+X = "x[g*32 + t, k]"
+STEPS = {  # an equation, steps that compute it, and which of these is to be written otherwise
+    "what is subtracted": ("sum[k] -x[r, k]", SUM.replace("STEP", f"a[] = a[] - {X}"), f"a[] = a[] - {X}"),
+    "the first one apart": ("sum[k] x[r, k]", SUM.replace("STEP", f"a[] = a[] + {X} if k > 0 else {X}"), f"a[] = a[] + {X} if k > 0 else {X}"),
+    "a law of exponents": ("exp(x[r, 0] + y[r, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])"),
+}  # fmt: skip
+EQUATIONS = {  # an equation, and steps that compute it in a form in which it is to be written
+    "a factor of a sum": (
+        "sum[k] y[r, 0] * x[r, k]",
+        SUM.replace("STEP", f"a[] += {X}").replace("= a[]", "= y[g*32 + t, 0] * a[]"),
+    ),
+    "a count": ("f32(sum[k] (i32(1) if x[r, k] > 0 else i32(0)))", SUM.replace("STEP", f"if {X} > 0 {{ a[] = a[] + 1 }}")),
+    "a minimum": (
+        "min[k] x[r, k]",
+        SUM.replace("a[] = 0", "a[] = -inf").replace("STEP", f"a[] max= -{X}").replace("= a[]", "= -a[]"),
+    ),
+}
+
+
+def helped(text: str) -> str:
+    """What is said of a machine that is open: what stands between backticks in its first help."""
+    verdict = check(program(text))
+    assert isinstance(verdict, Unknown)
+    (help,) = verdict.diagnostics[0].helps
+    assert "is proved" in help, help
+    return re.findall("`(.*)`", help)[0]
+
+
+@pytest.mark.parametrize(("equation", "steps", "old"), STEPS.values(), ids=STEPS)
+def test_a_step_that_is_written_otherwise(equation: str, steps: str, old: str) -> None:
+    text = TEXT.replace("EQUATION", equation).replace("STEPS", steps)
+    assert old in text and isinstance(check(program(text.replace(old, helped(text)))), Proof)
+
+
+@pytest.mark.parametrize(("equation", "steps"), EQUATIONS.values(), ids=EQUATIONS)
+def test_an_equation_that_is_written_otherwise(equation: str, steps: str) -> None:
+    text = TEXT.replace("EQUATION", equation).replace("STEPS", steps)
+    assert isinstance(check(program(text.replace(f"s[r] = {equation}", helped(text)))), Proof)
+
+
+def test_what_was_not_proved_is_not_said() -> None:
+    text = (ROOT / "tests" / "meaning" / "undecided" / "never_stored_where_it_wraps.tgpu").read_text(encoding="utf-8")
+    verdict = check(program(text))
+    assert isinstance(verdict, Unknown) and not any("is proved" in help for d in verdict.diagnostics for help in d.helps)

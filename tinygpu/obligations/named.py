@@ -1,0 +1,86 @@
+"""What a launch leaves of a long intermediate is a symbol from then on: that it is the intermediate is asked once, and of nobody who reads it.
+
+    W[f] = equation(t)[f]   for every element f            W[f]  ↦  t[f]   in every later launch, and in what the equation makes of t
+
+Comes in: what the global arrays hold after a launch. Goes out: the same, with symbols, and those that have one now. The one idea: a workspace that
+has the name, the shape and the dtype of an intermediate is that intermediate once the last launch that stores it is over, so a chain of launches is as
+many short proofs. A symbol is a number that was computed, and no stored one; where the equation may have no value, nor may the symbol.
+"""
+
+from __future__ import annotations
+
+from tinygpu.category.linear import polynomial
+from tinygpu.category.region import Region
+from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, substitute, tensors, total
+from tinygpu.category.total import PERHAPS, SPECIAL
+from tinygpu.model.op import Equation, Op, put_in
+from tinygpu.obligations.cells import Cells, State
+from tinygpu.obligations.finite import finite
+from tinygpu.obligations.made import FORM, exact, extreme_of
+from tinygpu.obligations.trace import every_cell
+from tinygpu.program.step import Program
+from tinygpu.program.traverse import written
+from tinygpu.record import replace
+
+LONG = 40  # parts of an intermediate, written out: a shorter one is put in
+SURELY = f"{FORM}surely"  # in the names of symbols: the equation has a value whatever the data is, or `PERHAPS` it has
+
+
+def named(program: Program, memory: State, launch: int, stored: frozenset[str]) -> tuple[State, tuple[Cells, ...]]:
+    """The arrays after a launch that stored some, with symbols, and those that have one now, as they were made. A launch that leaves something
+    else too may leave what it is made of."""
+    op = program.op
+    later = {name for one in program.launches[launch + 1 :] for name in written(one.body)}
+    others = stored - {t.name for t in (*op.intermediates, *op.outputs)}
+    found = tuple(memory[n] for n in sorted(stored - later) if not others and whole(program, memory[n]))
+    names = {c.local.name: replace(c, value=Read(symbol(op, c.local.name), c.place, c.local.dtype)) for c in found}
+    return {**memory, **names}, found
+
+
+def whole(program: Program, cells: Cells) -> bool:
+    """Whether cells are those of a long intermediate, all of them written, and each a number wherever it is one at all; what is stored as it is
+    keeps its value, since it may decide."""
+    op, name = program.op, cells.local.name
+    tensor = next((t for t in op.intermediates if t.name == name), None)
+    if (
+        tensor is None
+        or tensor.dtype != cells.local.dtype
+        or tensor.dtype not in FLOATS
+        or not same(tensor.shape, cells.local.extents)
+    ):
+        return False
+    point = every_cell(program, cells)
+    claim = element(op, name, cells.place, point, (cells.value,))
+    if claim.parts < LONG or any(mark in read for read in tensors(cells.value) for mark in SPECIAL):
+        return False
+    return not exact(extreme_of(cells.value)) and point.settled(finite(claim, point, {})) == TRUE
+
+
+def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:
+    """Whether two shapes are one."""
+    return len(shape) == len(extents) and all(polynomial(a) == polynomial(b) for a, b in zip(shape, extents, strict=True))
+
+
+def symbol(op: Op, name: str) -> str:
+    """The name of an intermediate that has been stored."""
+    return name + (SURELY if total(inlined(op, op.equation(name).value)) else PERHAPS)
+
+
+def inlined(op: Op, value: Term, symbols: frozenset[str] = frozenset()) -> Term:
+    """A value with every intermediate replaced by its equation, or by its symbol where that is one of these."""
+    known = {s.partition(FORM)[0]: s for s in symbols if s.endswith((SURELY, PERHAPS))}
+    equations = {t.name: op.equation(t.name) for t in op.intermediates}
+    return put_in(value, {n: called(e, known[n]) if n in known else e for n, e in equations.items()})
+
+
+def called(equation: Equation, symbol: str) -> Equation:
+    """The equation of an intermediate that is its symbol."""
+    index = tuple(Var(a.name) for a in equation.axes)
+    return replace(equation, value=Read(symbol, index, equation.value.dtype))
+
+
+def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region, made_of: tuple[Term, ...]) -> Term:
+    """The equation at an element, with the symbols of what it is compared with."""
+    equation = op.equation(tensor)
+    bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
+    return point.settled(inlined(op, substitute(equation.value, bind), frozenset().union(*map(tensors, made_of))))

@@ -1,0 +1,151 @@
+"""What to write instead, where the checker is at fault: a text that it proves, tried before it is said.
+
+    a[] = a[] - x[k]       ↦   a[] += -x[k]                a step that is an accumulation, as the word for it
+    s[t] = exp(a)*exp(b)   ↦   s[t] = exp(a + b)           a stored value, as the equation has it
+    s[r] = sum[k] c*x[k]   ↦   s[r] = c*(sum[k] x[k])      the equation, as the program computes it
+
+Comes in: a program, and the claims that are open. Goes out: a help, or an empty text. The one idea: candidates are few and come from the two forms that
+did not meet; each is put in the program's place and proved, and the first that is a proof is the help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from tinygpu.category.linear import solve
+from tinygpu.category.monoid import COMBINING, as_monoid
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Fold,
+    Read,
+    Term,
+    Var,
+    memoised,
+    outside,
+    rebuild,
+    select,
+    substitute,
+    tensors,
+    text,
+    variables,
+    walk,
+)
+from tinygpu.model.op import Equation
+from tinygpu.obligations.dataflow import execute
+from tinygpu.obligations.made import value_of
+from tinygpu.obligations.obligation import Obligation
+from tinygpu.obligations.trace import Store
+from tinygpu.program.statement import line
+from tinygpu.program.step import Assign, Program, Step
+from tinygpu.program.traverse import map_steps
+from tinygpu.proof.kernel import Open, Proof, prove
+from tinygpu.proof.words import INTERNAL
+from tinygpu.record import replace
+
+TRIED = 6  # texts
+SHARE = 10  # of the budget of a claim, for one of a text that is tried
+LONGEST = 160  # characters of a text that somebody would write
+FORMS = ("TG502", "TG503", "TG504", "TG505", "TG506", "TG510")  # the codes of claims about what a value is
+
+Try = tuple[Program, str]  # a program, and what its text says otherwise
+
+
+def instead(program: Program, left: Sequence[Open], budget: int) -> str:
+    """A help that was tried: with it the machine is proved."""
+    for tried, said in islice(candidates(program, left), TRIED):
+        if isinstance(prove(tried, max(1, budget // SHARE), hasty=True), Proof):
+            return said
+    return ""
+
+
+def candidates(program: Program, left: Sequence[Open]) -> Iterator[Try]:
+    """Programs that say the same otherwise, and the texts of what is other in them."""
+    codes = {o.claim.code for o in left}
+    if "TG501" in codes:
+        yield from accumulations(program)
+    elif codes & {*FORMS} and codes <= {*FORMS}:
+        yield from as_the_equation(program, left)
+        yield from as_the_program(program)
+
+
+def accumulations(program: Program) -> Iterator[Try]:
+    """With a step that makes a cell of itself and another value written as an accumulation."""
+    for step in (s for s in program.steps if isinstance(s, Assign) and not s.update and s.target in tensors(s.value)):
+        cell = Read(step.target, step.index, step.value.dtype)
+        for part in outside(step.value):
+            match part:
+                case App("sub", (one, more)) if one == cell:
+                    yield written(program, step, replace(step, update="sum", value=App("neg", (more,), more.dtype)))
+                case App(op, (one, more)) | App(op, (more, one)) if (
+                    one == cell and op in COMBINING and cell.tensor not in tensors(more)
+                ):
+                    yield written(program, step, replace(step, update=COMBINING[op].called, value=more))
+
+
+def as_the_equation(program: Program, left: Sequence[Open]) -> Iterator[Try]:
+    """With a stored value in the form of the equation, where that is made of elements alone."""
+    for claim in dict.fromkeys(o.claim for o in left if isinstance(o.claim, Obligation) and len(o.claim.forms) == 2):
+        theirs = claim.forms[1]
+        known = {*program.op.sizes, *(t.name for t in program.op.inputs)}
+        free = variables(theirs) - {a.name for launch in program.launches for a in (*launch.grid, *launch.block)}
+        if any(isinstance(t, Fold) for t in walk(theirs)) or not {*tensors(theirs), *free} <= known or not claim.labels:
+            continue
+        for step in program.steps:
+            if isinstance(step, Assign) and step.span == claim.labels[0].span and not step.update:
+                yield written(program, step, replace(step, value=theirs))
+
+
+def written(program: Program, step: Assign, other: Assign) -> Try:
+    """The program with another step in the place of one, and what that says."""
+
+    def put(one: Step) -> tuple[Step, ...]:
+        return (other,) if one is step or (isinstance(one, Assign) and one == step and one.span == step.span) else (one,)
+
+    launches = tuple(replace(launch, body=map_steps(launch.body, put)) for launch in program.launches)
+    said = line(other, frozenset(t.name for t in program.op.inputs if not t.shape))
+    place = f" in line {step.span.line}" if step.span.line else ""
+    return replace(program, launches=launches), f"write `{said}`{place}: then it is proved"
+
+
+def as_the_program(program: Program) -> Iterator[Try]:
+    """With the equation of an output in the form that the program stores."""
+    trace = execute(program).seen(value_of, value_of)
+    for equation in program.op.equations:
+        stores = [s for s in trace.of(Store) if s.tensor == equation.target and not s.step.update]
+        value = in_indices(equation, stores[0]) if len(stores) == 1 else None
+        if value is None or variables(value) - {a.name for a in equation.axes} - {*program.op.sizes}:
+            continue
+        said = f"{equation.target}[{', '.join(a.name for a in equation.axes)}] = {text(value)}"
+        if len(said) <= LONGEST and not INTERNAL.search(said) and "nothing" not in said:
+            equations = tuple(replace(e, value=value) if e is equation else e for e in program.op.equations)
+            op = replace(program.op, equations=equations, source=())
+            help = f"it computes `{said}`: if that is what you mean, write the equation so, and it is proved"
+            yield replace(program, op=op, machine=None), help
+
+
+def in_indices(equation: Equation, store: Store) -> Term | None:
+    """The value of a store as a function of the equation's indices; None where they do not tell the threads."""
+    value = store.value
+    for axis, index in zip(equation.axes, store.index, strict=True):
+        found = (
+            (v, solve(index, Var(axis.name), v))
+            for v in sorted(variables(index) & {a.name for a in store.point.axes}, reverse=True)
+        )
+        one = next(((v, term) for v, term in found if term is not None), None)
+        if one is None:
+            return None
+        value = substitute(value, {one[0]: one[1]})
+    return unguarded(simplify(value, Region()))
+
+
+@memoised
+def unguarded(term: Term) -> Term:
+    """The term as an equation says it: what a fold leaves out is a unit in it."""
+    term = rebuild(term, unguarded)
+    if isinstance(term, Fold) and term.guard != TRUE and (unit := as_monoid(term.monoid).unit(term.dtype)) is not None:
+        return replace(term, guard=TRUE, body=select(term.guard, term.body, unit))
+    return term
