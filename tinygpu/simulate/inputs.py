@@ -101,7 +101,7 @@ def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> boo
 
 def _handed(tensor: Tensor, values: Any) -> Array:
     """Values as a call takes them: an array of the outside, or a number."""
-    return outside(values, tensor.dtype) if tensor.shape or tensor.dtype != "bf16" else load(values, "bf16")
+    return outside(values, tensor.dtype) if tensor.shape or outside_dtype(tensor.dtype) != np.uint16 else load(values, tensor.dtype)
 
 
 def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
