@@ -33,6 +33,21 @@ def small(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, 
     return chance.integers(-1000, 1000, shape, dtype=np.int32)
 
 
+def steady(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """Steps that heat goes, or ways."""
+    return chance.uniform(0.05, 0.25, shape).astype(np.float32)
+
+
+def dominant(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """A matrix that is mostly its diagonal."""
+    return (chance.standard_normal(shape) / shape[0] + 2 * np.eye(shape[0])).astype(np.float32)
+
+
+def slight(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """Weights of a net that forgets."""
+    return (chance.standard_normal(shape) / 16).astype(np.float32)
+
+
 def octets(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
     return chance.integers(0, 256, shape, dtype=np.uint8)
 
@@ -129,6 +144,10 @@ DATA = (
     Case("recurrence of rows", "recurrence", "recurrence", ROWS, peers.recurrence, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
     Case("recurrence", "recurrence", "recurrence_long", LINE, peers.recurrence_long, "doubling: 2 log n passes", draw=DECAY),
     Case("last state", "recurrence", "last_state", ROWS, peers.last_state, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
+    Case("steps of heat", "steps", "heat_steps", {"n": 1024, "T": 1024}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
+    Case("shortest ways", "steps", "shortest", {"n": 32}, peers.shortest, "minimum of all ways over k, for each k", draw={"w": steady}),
+    Case("substitution", "steps", "solve", {"n": 256}, peers.substitution, "row by row, L[i, :i] @ x[:i]", draw={"L": dominant}),
+    Case("LSTM", "steps", "lstm", {"T": 256, "D": 64}, peers.lstm, "U @ h, V @ x.T, the gates", draw={"U": slight, "V": slight}),
     Case("histogram", "histogram", "histogram", {"n": SIZE, "B": 256}, peers.histogram, "bincount(x, minlength=B)", draw={"x": below("B")}),
     Case("histogram of bytes", "histogram", "histogram_bytes", LINE, peers.histogram, "bincount(x, minlength=256)", draw={"x": octets}),
     Case("embedding", "embedding", "embedding", {"V": 32768, "D": 1024, "T": 8192}, peers.embedding, "take(W, idx, axis=0, out=y)", draw={"idx": below("V")}),

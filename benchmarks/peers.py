@@ -109,6 +109,39 @@ def recurrence_long(i: Inputs, h: Array) -> None:
         step *= 2
 
 
+def heat_steps(i: Inputs, y: Array) -> None:
+    u, change = np.zeros(len(y) + 2, y.dtype), np.empty_like(y)
+    u[1:-1] = i["x"]
+    for a in i["a"]:
+        np.add(u[:-2], u[2:], out=change)
+        change -= 2 * u[1:-1]
+        change *= a
+        u[1:-1] += change
+    y[:] = u[1:-1]
+
+
+def shortest(i: Inputs, y: Array) -> None:
+    y[:] = i["w"]
+    for k in range(len(y)):
+        np.minimum(y, y[:, k : k + 1] + y[k], out=y)
+
+
+def substitution(i: Inputs, y: Array) -> None:
+    for row, others in enumerate(i["L"]):
+        y[row] = (i["b"][row] - others[:row] @ y[:row]) / others[row]
+
+
+def lstm(i: Inputs, y: Array) -> None:
+    h, c = i["h0"], i["c0"]
+    inputs = np.einsum("gjd,td->tgj", i["V"], i["x"]) + i["b"]
+    for t, given in enumerate(inputs):
+        z = i["U"] @ h + given
+        gates = 1 / (1 + np.exp(-z))
+        c = gates[1] * c + gates[0] * np.tanh(z[2])
+        h = gates[3] * np.tanh(c)
+        y[t] = h
+
+
 def mean_variance(i: Inputs, mean: Array, variance: Array) -> None:
     np.mean(i["x"], axis=1, out=mean)
     np.var(i["x"], axis=1, out=variance)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ("tinygpu", "grammar", "docs/errors", "pyproject.toml", "README.md", "LICENSE")
+SHIPPED = ("tinygpu", "grammar", "docs/errors", "docs/unknown.md", "docs/limits.md", "pyproject.toml", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")

@@ -192,3 +192,31 @@ def test_a_run_that_is_wrong_is_called_wrong(run, monkeypatch):
     )
     code, out, _ = run("run", "good.tgpu", "--input", "x=x.npy", "--device", "cpu")
     assert code == 1 and "WRONG: z[0]" in out
+
+
+def test_what_cannot_be_built_is_named_and_the_others_are_built(run, monkeypatch):
+    code, out, err = run("build", "syntax.tgpu", "good.tgpu", "-o", "kernels")
+    assert (
+        code == 2
+        and "kernels/good.py: scale_m" in out
+        and "syntax.tgpu: not built, because there are errors in it" in err
+        and "TG0" in err
+    )
+    from tinygpu import pipeline
+
+    text, made = Path("good.tgpu").read_text(encoding="utf-8"), pipeline.built
+    Path("bad.tgpu").write_text(text.replace("scale_m", "scale_bad"), encoding="utf-8")
+
+    def broken(proof, machine=None):
+        if machine.name == "scale_bad":
+            raise KeyError("inner")
+        return made(proof, machine)
+
+    monkeypatch.setattr(pipeline, "built", broken)
+    code, out, err = run("build", "bad.tgpu", "good.tgpu", "-o", "others", "--jobs", "1")
+    assert code == 2 and "others/good.py: scale_m" in out and not Path("others/bad.py").exists()
+    assert (
+        "TG901" in err
+        and "while building scale_bad of bad.tgpu" in err
+        and "bad.tgpu: not built, because scale_bad of bad.tgpu cannot be" in err
+    )

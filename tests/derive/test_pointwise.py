@@ -12,7 +12,7 @@ from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.schedule.cpu import on_cpu, tiled
 
-OPS = {f"{path.stem}, {m.op.name}": m for path in SPECS for m in pipeline.load(path).machines}
+OPS = {f"{path.stem}, {m.op.name}": m for path in SPECS for m in pipeline.load(path).machines if not m.op.states}
 TILES = [("matmul_ring", "matmul_ring"), ("matmul_ring", "matmul_ring_three"), ("mlp", "mlp_fused")]
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tinygpu.pipeline import Proof, check, load_text
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md"]
@@ -120,6 +121,26 @@ def test_the_machines_of_a_document_are_proved(path: Path) -> None:
                 assert isinstance(check(machine), Proof), f"{where}: {machine.title}"
         elif block.language == "python":
             exec(compile(block.text, f"{path.name}:{block.line}", "exec"), {})
+
+
+def came_of(text: str, where: str) -> str:
+    """What is said of the machines of a block: `proved`, or `unknown` or `refused` with the first code."""
+    try:
+        verdicts = [check(machine) for machine in load_text(text, where).machines]
+    except TinygpuError as error:
+        return f"refused: {error.diagnostics[0].code}"
+    left = [v for v in verdicts if not isinstance(v, Proof)]
+    return "proved" if not left else f"unknown: {left[0].diagnostics[0].code}" if isinstance(left[0], Unknown) else "refuted"
+
+
+@pytest.mark.parametrize("name", ["unknown", "limits"])
+def test_what_is_unknown_or_refused_is_and_what_helps_does(name: str) -> None:
+    path = ROOT / "docs" / f"{name}.md"
+    found = blocks(path)
+    assert len(found) >= 6
+    for block in found:
+        where, said = f"{path.name}:{block.line}", block.text.splitlines()[0].removeprefix("# ")
+        assert came_of(block.text, where) == said, where
 
 
 def test_the_architecture_names_every_folder_and_files_that_are_there() -> None:

@@ -72,7 +72,9 @@ def test_names_of_helpers(start: int) -> None:
     assert not pipeline.validate(pipeline.module("names.tgpu", built), built)
 
 
-@pytest.mark.parametrize("name", ['x"""; open("CANARY", "w"); """', "a\nopen('CANARY', 'w')", "{x}%s", "-o", "class", "numpy", "1"])
+@pytest.mark.parametrize(
+    "name", ['x"""; open("CANARY", "w"); """', "a\nopen('CANARY', 'w')", "{x}%s", "-o", "class", "numpy", "1-2"]
+)
 def test_names_of_files_that_are_code(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +88,12 @@ def test_names_of_files_that_are_code(
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert "CANARY" not in ast.unparse(ast.Module(tree.body[1:], [])) and "open" not in called
     assert not Path("CANARY").exists() and not Path("made").exists()
+
+
+def test_a_file_that_begins_with_a_digit_becomes_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("2d.tgpu").write_text(ODD)
+    assert main(["build", "2d.tgpu", "-o", "made"]) == 0 and Path("made", "_2d.py").exists()
 
 
 def test_a_check_runs_nothing_and_writes_nothing(tmp_path: Path, root: Path) -> None:

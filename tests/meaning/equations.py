@@ -88,6 +88,7 @@ class Equations(Plain):
     def __init__(self, op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Cells]):
         self.op, self.sizes = op, sizes
         self.cells: dict[str, Cells] = dict(inputs)
+        self.states: dict[str, dict[tuple[int, ...], Value | None]] = {e.target: {} for e in op.equations if e.along}
         self.shapes = {t.name: shape_of(t.shape, sizes) for t in (*op.tensors, *op.intermediates)}
 
     def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
@@ -97,7 +98,20 @@ class Equations(Plain):
         shape = self.shapes[read.tensor]
         if not all(0 <= i < n for i, n in zip(place, shape, strict=True)):
             raise OpFault(f"the equation reads {read.tensor}{list(place)}, which has the shape {list(shape)}")
-        return self.tensor(read.tensor)[place]
+        return self.element(read.tensor, place) if read.tensor in self.states else self.tensor(read.tensor)[place]
+
+    def element(self, name: str, place: tuple[int, ...]) -> Value:
+        """An element of a state, which is made of others, but not of itself."""
+        cells = self.states[name]
+        if place not in cells:
+            cells[place] = None
+            equation = self.op.equation(name)
+            env: dict[str, Any] = {**self.sizes, **dict(zip((a.name for a in equation.axes), place, strict=True))}
+            cells[place] = evaluate(equation.value, env, self)
+        found = cells[place]
+        if found is None:
+            raise OpFault(f"{name}{list(place)} is made of itself")
+        return found
 
     def divided(self, index: bool, what: str) -> Number:
         if index:
@@ -119,7 +133,7 @@ class Equations(Plain):
             found: Cells = {}
             for point in itertools.product(*(range(extent) for extent in self.shapes[name])):
                 env: dict[str, Any] = {**self.sizes, **dict(zip((a.name for a in equation.axes), point, strict=True))}
-                found[point] = evaluate(equation.value, env, self)
+                found[point] = self.element(name, point) if equation.along else evaluate(equation.value, env, self)
             self.cells[name] = found
         return self.cells[name]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.meaning import terms
 from tests.meaning.certain import Rounded, Value, is_undefined
-from tests.meaning.equations import Cells, Plain, shape_of
+from tests.meaning.equations import Cells, Equations, Plain, shape_of
 from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
 from tests.meaning.terms import FITS, Env, evaluate
@@ -40,6 +40,7 @@ class Machine(Plain):
             self.arrays[output.name] = Array(output.name, shape_of(output.shape, sizes), True, True)
         for space in program.workspaces:
             self.arrays[space.name] = Array(space.name, shape_of(space.extents, sizes), True, True)
+        self.equations = Equations(program.op, sizes, inputs)  # of which ghosts may speak
         self.own: dict[str, dict[int, Array]] = {}  # the locals, by thread
         self.threads: list[Env] = []
         self.moments: list[Moment] = []
@@ -55,6 +56,8 @@ class Machine(Plain):
     # what terms ask
 
     def read(self, read: Read, index: tuple[Value, ...], env: Env) -> Value:
+        if self.ghost and read.tensor in self.equations.states:
+            return self.equations.read(read, index, env)
         array = self.own[read.tensor][self.here] if read.tensor in self.own else self.arrays[read.tensor]
         place = array.place(index)
         if self.ghost:

@@ -158,6 +158,8 @@ TILES = [  # what a machine says by tiles, and what that is
     ("o[a, b] = s[a, b | 7]", "o[t0, t0 + 1] = o[t0 + 1, 0]", "s[t0, t0 + 1] = (s[t0 + 1, 0] if t0 + 1 < 128 else 7) if t0 + 1 < 3"),
     ("o[a] = y[a | 0], p = g*128 + t0", "o[p] = p + (p + 1)", "y[g*128 + t0] = (g*128 + t0) + (g*128 + t0 + 1) if g*128 + t0 < n"),
     ("w = x, p = 2 + t0, q = g*128 + p", "y[q + p] = w[q - p]", "y[g*128 + 2 + t0 + 2 + t0] = x[g*128 + 2 + t0 - (2 + t0)]"),
+    ("o[a] = y[a | 0]", "o[k[t0]] = 0", "y[k[t0]] = 0 if 0 <= k[t0] and k[t0] < n"),
+    ("p = n - t0", "y[g + p] = 0", "y[g + n - t0] = 0"),
     ("o[a] = v[a | 0]", "o[t0] holds x[t0]", "v[t0] holds x[t0]"),
     ("o[a] = y[a | 0]", "atomic o[t0] += 1", "atomic y[t0] += 1 if t0 < n"),
 ]  # fmt: skip
@@ -165,7 +167,7 @@ TILES = [  # what a machine says by tiles, and what that is
 
 @pytest.mark.parametrize(("names", "step", "written"), TILES)
 def test_a_tile_carries_its_bounds(names: str, step: str, written: str) -> None:
-    text = """op f(x: f32[n]) -> (y: f32[n]) {{ y[i] = x[i] }}
+    text = """op f(x: f32[n], k: i32[n]) -> (y: f32[n]) {{ y[i] = x[i] }}
 machine m : f {{
   work grid = (g: ceil(n / 128)), block = (t0: 128)
   program {{
@@ -196,12 +198,13 @@ machine m : f {
     assert "x[i] is inside n" in said and "⊢  i < n" in said and "128 +" not in said
 
 
-def test_arrays_on_one_line_are_an_array_each() -> None:
+def test_arrays_and_loops_on_one_line_are_one_each() -> None:
     one, several = (
         parse(f"machine m : f {{ program {{\n{lines}\n}} }}")
         for lines in (
-            "local a: f32[2], b: i32[]\nshared s: f32[4] pad 1",
-            "local a: f32[2]\nlocal b: i32[]\nshared s: f32[4] pad 1",
+            "local a: f32[2], b: i32[]\nshared s: f32[4] pad 1\nfor i < 2, j < n + 1, k < 3 in vector { a[i] = 0 }",
+            "local a: f32[2]\nlocal b: i32[]\nshared s: f32[4] pad 1\n"
+            "for i < 2 in vector { for j < n + 1 in vector { for k < 3 in vector { a[i] = 0 } } }",
         )
     )
     assert without_names(one, Problems())[0] == several and one != several

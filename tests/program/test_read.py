@@ -98,7 +98,7 @@ MISTAKES = {
     "y[t | 0] = 0": ("TG151", "0"),
     "for j < t in register { y[j] = 0 }": ("TG154", "t"),
     "for j < h[t] { y[j] = 0 }": ("TG119", "h[t]"),
-    "for j < i32(x[t]) { y[j] = 0 }": ("TG154", "i32(x[t])"),
+    "for j < i32(x[t]) { y[t] = 0 }": ("TG154", "i32(x[t])"),
     "local v: f32[n]": ("TG155", "n"),
     "for v < n in vector { y[v] = 0 }": ("TG155", "n"),
     "y[t] = sum[j] x[j]": ("TG156", "sum[j] x[j]"),

@@ -54,6 +54,11 @@ DEFECTS = (
     Defect("a negative index is divided", "obligations/width.py", "goal = where.settled(conjunction(a >= 0, b >= 1))", "goal = where.settled(b >= 1)", wrong("TG404_negative_division")),
     Defect("a loop is left one turn early", "obligations/recurrence.py", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 1}), old)", "        return before, select(axis.extent > 0, substitute(new, {x: axis.extent - 2}), old)", "tests/obligations/test_recurrence.py"),
     Defect("an interval is too narrow", "category/bounds.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
+    # names: what is put in is not what was meant
+    Defect("a tile is stored to outside of its array", "model/names.py", "return replace(made, guard=both(inside, made.guard)) if", "return replace(made, guard=made.guard) if", "tests/model/test_names.py::test_a_tile_carries_its_bounds"),
+    Defect("a name may be of a cell that is written", "model/names.py", "if cell := next(cells, None):", "if cell := next(cells, None) and None:", wrong("TG172_named_before_it_is_written")),
+    Defect("an index of an argument is bound by a def", "model/names.py", "& {*names_in(call.args)}:", "& {*call.args}:", wrong("TG103_names_hide")),
+    Defect("a difference of two names is their sum", "model/binders.py", "return replace(index, op=inner, left=", "return replace(index, left=", "tests/model/test_names.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
@@ -62,7 +67,8 @@ DEFECTS = (
     Defect("barriers are left out for threads too", "derive/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
     Defect("components are stored before the others are read", "derive/unpack.py", "        if self.now is None or isinstance(value, Const | Var) or", "        if self.now or isinstance(value, Const | Var) or", "tests/derive/test_unpack.py"),
     # printers
-    Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'in upto({bound})"', 'in upto({bound} + 1)"', "tests/validate/test_specs.py"),
+    Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'f"upto({bound})"', 'f"upto({bound} + 1)"', "tests/validate/test_specs.py"),
+    Defect("a loop begins one turn behind what data say", "emit/cuda_body.py", "between({self.scope.text(step.start)}, {bound})", "between(ix({self.scope.text(step.start)} + 1), {bound})", "tests/validate/test_edits.py"),
     Defect("a guard is not printed", "emit/body.py", '        return lines if guard == TRUE else block(f"if {self.scope.text(guard)}", lines)', "        return lines", "tests/validate/test_specs.py"),
     Defect("a wide access is taken where it is not", "schedule/wide.py", "            asked = conjunction(*[LAUNCHED] * any(not w.shared for w in quick), next(iter(quick)).condition)", "            asked = LAUNCHED", "tests/validate/test_specs.py"),
     Defect("a wide store and a wide load change places", "emit/cuda_body.py", "{access.way}{access.count}", "{'store' if access.way == 'load' else 'load'}{access.count}", "tests/validate/test_specs.py"),

@@ -13,6 +13,7 @@ from tests.validate.modules import edited, emitted, found
 TILE = ("matmul_shared", "matmul_128x128")
 KERNEL = "def matmul_128x128(A, B, C"
 LAUNCHER = "matmul_128x128_spec = {"
+ROWS, ROW = ("csr", "csr_warp"), "def csr_warp(val, col"
 EDITS = {  # name: spec and machine, behind what, what is changed, to what, the code, words of the message
     "an index off by one": (TILE, KERNEL, "ix(ko*8) + B_tile0)", "ix(ko*8) + ix(B_tile0 + 1))", "TG820", "may not be"),
     "a stride": (TILE, KERNEL, "ix(ix(A_tile0*132) + A_tile1)", "ix(ix(A_tile0*131) + A_tile1)", "TG820", "is element"),
@@ -42,6 +43,11 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a division of what may be negative": (TILE, KERNEL, "B_tile0 = div(ty, 2)", "B_tile0 = div(ix(ty - 1), 2)", "TG820", "at least 0"),
     "a division by what may be 0": (TILE, KERNEL, "B_tile0 = div(ty, 2)", "B_tile0 = div(ty, tx)", "TG820", "at least 1"),
     "rounded down": (TILE, KERNEL, "bx = mod(block, ceil(N, 128))", "bx = mod(block, div(N, 128))", "TG820", "divides"),
+    "a loop that data begin": (ROWS, ROW, "between(ceil(ix(ix(max(ix(ix(begin)), ix(lane))) - lane), 32)", "between(ix(0)", "TG820", "is an assignment"),
+    "a loop that data end": (ROWS, ROW, "ix(min(ix(ceil(Z, 32)), ", "ix(max(ix(ceil(Z, 32)), ", "TG820", "is an assignment"),
+    "a loop that another end begins": (ROWS, ROW, "between(ceil(ix(ix(max(ix(ix(begin)),", "between(ceil(ix(ix(max(ix(ix(end)),", "TG820", "is an assignment"),
+    "an end that memory tells": (ROWS, ROW, "ix(max(ix(ix(end)), ix(lane)))", "ix(max(ix(ix(off[r])), ix(lane)))", "TG820", "others may change"),
+    "an end that the loop moves": (ROWS, ROW, "acc += val[z]", "end = i32(0)\n                acc += val[z]", "TG820", "others may change"),
     "a loop of Python": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in range(ix(8))", "TG823", "no loop"),
     "a loop that ends sooner": (TILE, KERNEL, "for ko in upto(ceil(K, 8))", "for ko in upto(div(K, 8))", "TG820", "only where ko < K // 8"),
     "an output that nobody writes": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(f32), constant(f32)", "TG820", "nobody writes C"),
@@ -78,6 +84,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
     "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "an entry too few",
+    "a loop that data begin", "a loop that data end", "a loop that another end begins", "an end that the loop moves",
     "a loop that ends sooner", "an entry twice", "a precondition", "a limit that is not asked", "another runtime", "a name given twice", "a table that runs",
 }  # fmt: skip
 

@@ -83,8 +83,9 @@ def apart(paths: list[str]) -> None:
 def hand_out(path: str, made: Made, output: str, style: str) -> str:
     """Write or print a module, unless its text does something else than the programs; `proved`, or why it is not all shown."""
     if not made.text:
-        if names := ", ".join(title for title, word in made.verdicts if word != "proved"):
-            print(f"{path}: not built, because {names} is not proved", file=sys.stderr)
+        for what, words in (("is not proved", ("refuted", "unknown")), ("cannot be", ("error",))):
+            if names := ", ".join(title for title, word in made.verdicts if word in words):
+                print(f"{path}: not built, because {names} {what}", file=sys.stderr)
         return "proved"
     show(made.found, style, {d.span.file: made.text for d in made.found})
     if any(d.verdict == "error" for d in made.found):

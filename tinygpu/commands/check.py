@@ -10,6 +10,7 @@ import argparse
 import glob
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +116,8 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | 
         if owners.setdefault(target, owner) != owner:
             title = f"{target} would be the certificate of {owners[target]} and of {owner}"
             raise TinygpuError.of("TG904", title, help="certify them into two folders")
-        write(target, pipeline.certificate(spec, judged.machine, judged.verdict).text())
+        made = partial(pipeline.certificate, spec, judged.machine, judged.verdict)
+        write(target, pipeline.timely(arguments.time, judged.machine, made).text())
         if arguments.smt2:
             write_formulas(judged.verdict, folder / "smt2")
 
@@ -171,16 +173,17 @@ def reasons(judged: Judged, kind: str) -> list[str]:
 
         left = [o for o in judged.verdict.left if kind in ("", "all", o.claim.kind)]
         return list(why(judged.verdict.program, left, judged.diagnostics[0].code))
-    if not kind:
-        return []
+    from tinygpu.proof.words import spoken
+
     said = []
-    for theorem in judged.verdict.theorems:
+    for theorem in judged.verdict.theorems if kind else ():
         claim, goal = theorem.claim, getattr(theorem.claim, "goal", TRUE)
         if kind in ("all", claim.kind):
-            said.append(f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]")
+            lines = [f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]"]
             if goal != TRUE:
-                said += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
-    return said or [f"nothing had to be proved about {kind}"]
+                lines += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
+            said += [spoken(one, claim, judged.machine.op) for one in lines]
+    return said or ([f"nothing had to be proved about {kind}"] if kind else [])
 
 
 def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]) -> None:

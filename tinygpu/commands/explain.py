@@ -1,4 +1,4 @@
-"""`tinygpu explain TG203`: the page of an error code, or the list of all of them.
+"""`tinygpu explain TG203`: the page of an error code, of what is unknown, or of what has limits; or the list of all codes.
 
 Comes in: a code, or nothing. Goes out: the page of `docs/errors`. The one idea: the page ships with the program, and its first line is the title of
 the error; a diagnostic's own title says the same of the case at hand.
@@ -18,11 +18,14 @@ from tinygpu.commands.common import BAD, PROVED
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
 EXAMPLE = "tinygpu explain TG203"
-CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "errors"
+CHECKOUT = Path(__file__).resolve().parents[2] / "docs"
+GENERAL = ("unknown", "limits")  # pages that are about no code
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("code", nargs="?", help="a code such as TG203; without one, every code with its title")
+    parser.add_argument(
+        "code", nargs="?", help="a code such as TG203, or unknown, or limits; without one, every code with its title"
+    )
 
 
 def pages() -> dict[str, str]:
@@ -30,9 +33,17 @@ def pages() -> dict[str, str]:
     try:
         folder = resources.files("tinygpu.errors")
     except ModuleNotFoundError:
-        folder = CHECKOUT
+        folder = CHECKOUT / "errors"
     found = [(f.name.removesuffix(".md"), f) for f in folder.iterdir() if f.name.startswith("TG") and f.name.endswith(".md")]
     return {code: page.read_text(encoding="utf-8") for code, page in sorted(found, key=lambda pair: pair[0])}
+
+
+def general(name: str) -> str:
+    """A page that is about no code."""
+    try:
+        return (resources.files("tinygpu.docs") / f"{name}.md").read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError):
+        return (CHECKOUT / f"{name}.md").read_text(encoding="utf-8")
 
 
 def title(page: str) -> str:
@@ -50,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         for page in known.values():
             print(title(page))
         return PROVED if known else BAD
+    if arguments.code in GENERAL:
+        print(general(arguments.code).strip())
+        return PROVED
     code = arguments.code.strip().upper()
     code = code if code.startswith("TG") else f"TG{code}"
     if code not in known:

@@ -33,6 +33,7 @@ MODERATE = 1 << 25  # elements of an array, where nobody gives its size
 STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
+STEPWISE = 64  # where an equation has to be followed step by step
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +85,7 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     width = max(len(j.machine.title) for j in judged)
     for one, name, made in zip(judged, names, built, strict=True):
         op = one.machine.op
-        sizes = usual_sizes(op, told(op, data), DEFAULT.get(len(op.sizes), 32), MODERATE)
+        sizes = usual_sizes(op, told(op, data), DEFAULT.get(len(op.sizes), 32) if not op.states else STEPWISE, MODERATE)
         affordable(one.machine, sizes, "gpu" if gpu else "cpu")
         computed = made.program if gpu else made.cpu or made.program
         agreed &= run_one(Run(one.machine, computed, sizes, arguments.seed, data), getattr(module, name), gpu, yardsticks, width)

@@ -11,7 +11,7 @@ from math import prod
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
-from tinygpu.category.term import Const, text, variables
+from tinygpu.category.term import Const, reads, text, variables
 from tinygpu.cost.counted import Count
 from tinygpu.cost.measure import SECTOR, Cost, Filled, Line
 from tinygpu.cost.table import amount, bytes_of
@@ -102,8 +102,8 @@ def repeated(seen: Seen) -> None:
         read = [one for one in cost.lines if one.launch == number and not one.shared and not one.access.stores]
         for name in dict.fromkeys(one.array for one in read):
             lines = [one for one in read if one.array == name]
-            if not any(_matters(seen, one) for one in lines):
-                continue
+            if not any(_matters(seen, one) for one in lines) or any(reads(made.where.guard) for one in lines for made in one.made):
+                continue  # where data say how often, nobody knows
             touched, different = asked_again(launch, [made for one in lines for made in one.made], cost.sizes) or (0, 0)
             if different * SECTOR > CACHED and touched > AGAIN * different:
                 worst = max(lines, key=lambda one: one.moved or 0)

@@ -19,15 +19,17 @@ from tinygpu.category.term import (
     conjuncts,
     exchange,
     outer_folds,
+    variables,
     walk,
 )
-from tinygpu.derive.nest import Build, cells, loops, own, point
+from tinygpu.derive.ends import ends, told
+from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
 from tinygpu.derive.operand import TOTAL, Operands
 from tinygpu.derive.reduce import Meeting
 from tinygpu.derive.tile import needed, placed
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, Step
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +53,20 @@ def folded(
 
     Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
     """
-    found = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
-    if not found:
+    folds = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
+    if not folds:
         return (), values
+    steps: list[Step] = []
+    found = {fold: told(build, fold, place.cells, place.rest, steps) for fold in folds}
+    values = tuple(exchange(value, found) for value in values)
     wanted = {value: hint for value, hint in zip(values, hints, strict=True) if hint and isinstance(value, Fold)}
-    names = {f: wanted.get(f) or build.fresh("acc") for f in found}
+    names = {f: wanted.get(f) or build.fresh("acc") for f in dict.fromkeys(found.values())}
     for fold, name in names.items():
         build.local(name, fold.dtype, place.cells, fold.span)
-    steps: list[Step] = []
     for fold, name in names.items():
         steps.extend(start(build, fold, name, place))
-    for axes in dict.fromkeys(f.axes for f in found):
-        alike = {f: n for f, n in names.items() if f.axes == axes}
+    for run in dict.fromkeys((f.axes, ends(build, f)) for f in names):
+        alike = {f: n for f, n in names.items() if (f.axes, ends(build, f)) == run}
         steps.extend(turn(build, alike, place))
         steps.extend(Meeting(build, alike, place.cells, place.ways, place.looped, place.span).steps())
     held: dict[Term, Term] = {f: Read(n, point(place.cells), f.dtype) for f, n in names.items()}
@@ -80,9 +84,11 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     axes = next(iter(names)).axes
     mine, inner_cells = own(axes), own(place.cells)
     turns = tuple(a for a in place.cells if a not in inner_cells)
+    between = ends(build, next(iter(names)))
     inside: list[Step] = []
     assigns: list[Assign] = []
     for fold, name in names.items():
+        fold = replace(fold, guard=conjunction(*(p for p in conjuncts(fold.guard) if p not in between)))
         known = (*place.rest, *conjuncts(fold.guard))
         inner = Place(inner_cells + mine, known, fold.span, place.ways, place.looped or bool(build.ordered(axes)))
         steps, (body,) = folded(build, (fold.body,), inner, ("",))
@@ -96,6 +102,8 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
     inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))
     steps = tuple(inside)
     for axis in reversed(build.ordered((*axes, *turns))):
+        if any(axis.name in variables(part) for part in between):
+            steps, between = guarded(between, steps, place.span), ()
         steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
     return steps
 

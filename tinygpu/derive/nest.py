@@ -26,7 +26,7 @@ class Build:
 
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
     `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled;
-    on a `core` one thread is alone, and its cells may be indexed by loops.
+    on a `core` one thread is alone, and its cells may be indexed by loops. `ends` are cells that hold where folds begin and end.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -47,6 +47,7 @@ class Build:
     core: bool = False
     tiles: dict[str, Tile] = field(default_factory=dict)
     copies: dict[str, tuple[Step, ...]] = field(default_factory=dict)
+    ends: set[str] = field(default_factory=set)
 
     def fresh(self, base: str) -> str:
         """A name not taken yet, as close to `base` as can be; it is taken from now on."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from tinygpu.category.monoid import as_monoid
+from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, substitute, variables
 from tinygpu.emit.body import Body
 from tinygpu.emit.cpu_text import Writer, mangle
@@ -22,6 +23,7 @@ from tinygpu.schedule.bound import assume, common
 from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.polynomial import limit, positive, telling
 from tinygpu.schedule.tiled import LANES
+from tinygpu.schedule.told import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class CpuBody(Body):
         facts = shared(body)
         inside, lows, highs = bounds(axis, facts)
         body = assume(body, [f for f in facts if f not in inside])
+        if (found := told(replace(step, body=body), Region(), self.mine())) is not None:
+            lows, highs, body = [*lows, *found.lows], [*highs, *found.highs], found.body
         around = [f for f in inside if axis.name not in variables(f) and variables(f) <= self.known]
         body = assume(body, around)
         low = ["0", *map(self.scope.text, lows)]
@@ -62,6 +66,11 @@ class CpuBody(Body):
         else:
             lines = block(opened, there.lines(body))
         return self.under(conjunction(*around), lines)
+
+    def mine(self) -> list[str]:
+        """The cells of the thread at hand, of rank 0: none of those that every thread has, where it is no thread's turn."""
+        turn = variables(self.scope.thread) <= self.known
+        return [name for name, cell in self.scope.locals.items() if not cell.extents and (turn or name not in self.scope.strip)]
 
     # ── vectors ────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -69,13 +69,14 @@ class CudaBody(Body):
         return []
 
     def loop(self, step: For) -> Lines:
-        """A loop in the index type, or the one access that it is. Where its bound is a constant the compiler unrolls it, as much as is good."""
+        """A loop in the index type, from where it begins, or the one access that it is. Where its bound is a constant the compiler unrolls it, as much as is good."""
         if (access := move(step)) is not None:
             return [self.move(access)]
         extent = self.scope.text(step.axis.extent)
         bound = f"ix({extent})" if isinstance(step.axis.extent, Const) else extent
         inside = replace(self, known=self.known | {step.axis.name})
-        return block(f"for {self.scope.names[step.axis.name]} in upto({bound})", inside.lines(step.body))
+        turns = f"upto({bound})" if step.start == Const(0) else f"between({self.scope.text(step.start)}, {bound})"
+        return block(f"for {self.scope.names[step.axis.name]} in {turns}", inside.lines(step.body))
 
     def remark(self, found: tuple[Move, ...]) -> str:
         """What moves wide, in words."""

@@ -35,8 +35,14 @@ def binders(part: object) -> Iterator[tuple[str, str, Span]]:
                 yield from ((name, "an index", node.span) for name in indices)
             case tree.Own(_, factors) | tree.Level(factors=tree.Group(factors)):
                 yield from ((one.name, "a factor", one.span) for one in factors if isinstance(one, tree.Name))
-            case tree.Binder(name) | tree.Sized(name) | tree.For(name) | tree.Array(name) | tree.Param(name):
-                kinds = {tree.Binder: "an index", tree.Sized: "a factor", tree.For: "a loop", tree.Array: "an array"}
+            case tree.Binder(name) | tree.Sized(name) | tree.For(name) | tree.Turn(name) | tree.Array(name) | tree.Param(name):
+                kinds = {
+                    tree.Binder: "an index",
+                    tree.Sized: "a factor",
+                    tree.For: "a loop",
+                    tree.Turn: "a loop",
+                    tree.Array: "an array",
+                }
                 yield name, kinds.get(type(node), "a param"), node.span
 
 
@@ -64,6 +70,13 @@ def too_large(term: tree.Expr) -> str:
     return ""
 
 
+def nest(loops: tree.Loops) -> tree.For:
+    """Loops of one line in each other, the first one outermost."""
+    first, *others = loops.turns
+    body = (nest(replace(loops, turns=tuple(others))),) if others else loops.body
+    return tree.For(first.name, first.extent, body, loops.sort, span=loops.span)
+
+
 def flat(index: tree.Expr) -> tree.Expr:
     """An index, which is a whole number, as one sum: of two names that are sums, `(a + b) + (c - d)` as `a + b + c - d`."""
     match index:
@@ -84,7 +97,7 @@ def ranges(machine: tree.Machine, served: Iterable[tree.Op]) -> tuple[dict[str, 
                 shapes.setdefault(name, set()).add(shape)
             case tree.Array(_, name, _, shape):
                 shapes.setdefault(name, set()).add(shape)
-            case tree.Sized(name, extent) | tree.For(name, extent) if extent is not None:
+            case tree.Sized(name, extent) | tree.Turn(name, extent) | tree.For(name, extent) if extent is not None:
                 extents[name] = extent
     return shapes, extents
 

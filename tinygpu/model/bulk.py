@@ -55,7 +55,7 @@ def too_long(equations: tuple[Equation, ...], problems: Problems) -> None:
     for equation in equations:
         size, depth = bulk(equation.value, known), levels(equation.value, known)
         if MOST_NODES < size < BEYOND and depth <= DEEPEST:
-            equation = replace(equation, value=put_in(equation.value, before))
+            equation = replace(equation, value=put_in(equation.value, {n: e for n, e in before.items() if not e.along}))
             size = different(equation.value)
         known[equation.target], before[equation.target] = (size, depth), equation
         if size > MOST_NODES or depth > DEEPEST:

@@ -88,7 +88,7 @@ def elaborate(file: tree.File) -> Spec:
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
             right = problems.told == before and declaration.name not in names.wrong
-            machines += (replace(m, names=names.terms[declaration.name]) for m in made if right)
+            machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
     return spec
@@ -230,6 +230,8 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     crossing: tuple[Tensor, ...] = ()
     if clauses.program:
         launches = explicit(clauses, tables[0], scope, draft.place)
+    elif op.states:
+        problems.say("TG109.state", draft.place, op.states[0].span, name=op.states[0].target)
     else:
         launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
     if draft.tree.arch == CPU:

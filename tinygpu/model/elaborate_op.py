@@ -88,7 +88,8 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
 
 
 def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
-    """The free names of the shapes, in order of first use, with the place of that use: of arrays, of views, and the ranges of equations."""
+    """The free names of the shapes, in order of first use, with the place of that use: of arrays, of views, and the ranges of equations; then those that
+    `where` and the values of equations speak of."""
     sizes: dict[str, Span] = {}
     tensors, beside = (*op.inputs, *op.outputs), {*constants, *SPECIAL}
     known = beside.union(t.name for t in tensors).union(*(_indices(e) for e in op.equations))
@@ -96,6 +97,12 @@ def _sizes(op: tree.Op, constants: Mapping[str, int]) -> dict[str, Span]:
         for name in nodes(shape):
             if isinstance(name, tree.Name) and name.name not in others:
                 sizes.setdefault(name.name, name.span)
+    values = tuple(e.value for e in op.equations if isinstance(e, tree.Equation))
+    used = {n.name for n in nodes(values) if isinstance(n, tree.Name)}
+    bound = known.union(b.name for n in nodes((op.where, values)) if isinstance(n, tree.FoldExpr) for b in n.binders)
+    for name in nodes(op.where):
+        if isinstance(name, tree.Name) and name.name in used - bound:
+            sizes.setdefault(name.name, name.span)
     return sizes
 
 

@@ -14,10 +14,12 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, settle
 from tinygpu.model.extent import same
 from tinygpu.model.folds import fold
+from tinygpu.model.length import Part, part
 from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.ranges import Later, Occurrence, checked, inferred, used
 from tinygpu.model.scope import Scope
+from tinygpu.model.state import States
 from tinygpu.model.value import index, value
 from tinygpu.model.view import VIEW, viewed
 from tinygpu.record import replace
@@ -28,9 +30,14 @@ def equations_of(op: tree.Op, scope: Scope, where: Sequence[Term]) -> tuple[Scop
     """The equations in order, and the scope with the intermediates that they bring; sizes are known to be as `where` says."""
     places = {t.name: t.span for e in op.equations for t in e.targets}
     equations: dict[str, Equation] = {}
+    states = States(op, _equation)
     for place, equation in enumerate(op.equations):
         if isinstance(equation, tree.View):
             scope = _with_view(equation, equations, replace(scope, later=_later(places, equations, scope)), where)
+            continue
+        if len(equation.targets) == 1 and (piece := part(equation.targets[0])):
+            around = replace(scope, later=_later(places, equations, scope))
+            scope = _induced(equation, piece, states, equations, op.equations[place + 1 :], around)
             continue
         around = scope  # none of the targets of a tuple is known on its right side
         for number, target in enumerate(equation.targets if _alike(equation, scope) else ()):
@@ -63,6 +70,21 @@ def _with_view(view: tree.View, equations: dict[str, Equation], scope: Scope, wh
         return replace(scope, tensors={view.name: wrong, **scope.tensors})
     tensor, equations[view.name] = made
     return replace(scope, tensors={**scope.tensors, view.name: tensor})
+
+
+def _induced(
+    equation: tree.Equation, piece: Part, states: States, equations: dict[str, Equation], rest: Later, scope: Scope
+) -> Scope:
+    """One of the two equations of a state: the scope with the state after its base, and after its step the equation."""
+    (target,) = equation.targets
+    if piece.time:
+        done = states.step(target, piece, equation, equations, rest, scope)
+        if done:
+            equations[target.name] = done
+            return replace(scope, tensors={**scope.tensors, target.name: states.begun[target.name].tensor})
+    elif target.name in scope.tensors or not scope.hides(target.name, target.span, "the tensor"):
+        return states.begin(target, piece, equation, rest, scope)
+    return scope
 
 
 def _intermediate(target: tree.Cell, done: Equation | None) -> Tensor:

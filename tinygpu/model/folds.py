@@ -1,14 +1,15 @@
 """Folds in formulas: `sum[k] A[i, k] * B[k, j]`, with the range and the guard of every binder.
 
 Comes in: the tree of a fold, its scope, and what elaborates the expressions inside. Goes out: a `Fold` term, and all that its monoid gives of it.
-The one idea: a bound over sizes is the range of a binder; a bound over indices is a guard, and the range comes from the reads.
+The one idea: a bound over sizes is the range of a binder; a bound over indices or data is a guard, and the range comes from the reads.
 """
 
 from __future__ import annotations
 
 from tinygpu.category.carrier import result
 from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
-from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Fold, Read, Term, Var, apply, conjunction, variables, walk
+from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Const, Fold, Term, Var, apply, conjunction, reads, variables
+from tinygpu.diagnostic import Span
 from tinygpu.model.call import lifted
 from tinygpu.model.dtype import LITERAL, OPEN, not_offered, to_index
 from tinygpu.model.prefix import ended
@@ -82,6 +83,8 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
             axes.append(Axis(name, extent, "reduction", span))
             guard = conjunction(guard, restriction)
     if len(axes) == len(expr.binders):
+        if expr.guard is not None:
+            guard = conjunction(guard, truth(value(expr.guard, inner), expr.guard.span, scope.problems))
         return tuple(axes), guard, inner
     for item in _items(expr):
         value(item, inner)  # for its messages
@@ -92,16 +95,22 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
     """The extent of a binder, None after a message, and what its bound adds to the guard."""
     if binder.bound is None:
         return inferred(binder.name, binder.span, body, scope, value), TRUE
-    bound = to_index(value(binder.bound, scope.inside_brackets()), binder.bound.span, scope.problems)
-    if bound.dtype == UNKNOWN:
+    start, bound = (_end(end, scope, value) for end in (binder.start, binder.bound))
+    if UNKNOWN in (start.dtype, bound.dtype):
         return None, TRUE
-    if not variables(bound) & set(scope.indices) and not any(isinstance(t, Read) for t in walk(bound)):
-        return (apply("add", bound, 1) if binder.relation == "<=" else bound), TRUE
-    guard = apply("le" if binder.relation == "<=" else "lt", Var(binder.name), bound)
+    begun = TRUE if start == Const(0) else apply("le", start, Var(binder.name))
+    if not variables(bound) & set(scope.indices) and not reads(bound):
+        return (apply("add", bound, 1) if binder.relation == "<=" else bound), begun
+    guard = conjunction(begun, apply("le" if binder.relation == "<=" else "lt", Var(binder.name), bound))
     own = scope.indices.get(bound.name) if isinstance(bound, Var) else None  # k <= q runs at most as far as q does
     if own is not None and not any(occurrences(body, binder.name, scope)):
         return own, guard
     return inferred(binder.name, binder.span, body, scope, value), guard
+
+
+def _end(end: tree.Expr | None, scope: Scope, value: Elaborate) -> Term:
+    """Where a range begins or ends: at 0, if nothing is written."""
+    return Const(0) if end is None else to_index(value(end, scope.inside_brackets()), end.span, scope.problems)
 
 
 def _ends_at_an_index(expr: tree.FoldExpr, bound: Bound, scope: Scope, value: Elaborate) -> bool:
@@ -154,3 +163,11 @@ def _built_in(expr: tree.FoldExpr, given: tuple[Term, ...], scope: Scope) -> Car
     else:
         return scope.monoid(f"{name}_{dtype}")
     return None
+
+
+def truth(term: Term, span: Span, problems: Problems) -> Term:
+    """The term as a condition: it is one, or it is refused."""
+    if term.dtype in (BOOL, UNKNOWN):
+        return term
+    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
+    return problems.say("TG123.number", span, kind=kind)

@@ -15,7 +15,7 @@ from typing import Any
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.binders import binders, both, flat, ranges, standing, too_large
+from tinygpu.model.binders import binders, both, flat, nest, ranges, standing, too_large
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
@@ -27,6 +27,7 @@ from tinygpu.syntax.node import Node, nodes
 
 Env = Mapping[str, tree.Naming]
 POISON = tree.Name(UNKNOWN)  # what stands for a name that has been complained about
+SHORT = tree.Let | tree.Where | tree.Arrays | tree.Loops  # what goes away here
 RESERVED = {*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *SHUFFLES}
 
 
@@ -74,18 +75,19 @@ class Names:
 
     def declaration(self, one: Any, ops: Mapping[str, tree.Op], params: Mapping[str, tree.Param]) -> Any:
         """A declaration without names for terms."""
+        if not self.defs and not any(isinstance(node, SHORT) for node in nodes(one)):
+            return one
         served = [ops[name.name] for name in one.ops if name.name in ops] if isinstance(one, tree.Machine) else []
-        around = [(op.inputs, op.outputs) for op in served]
-        self.taken = {name: (kind, span) for name, kind, span in binders((one, *around, tuple(params.values())))}
+        around = (*((op.inputs, op.outputs) for op in served), *params.values())
+        self.taken = {name: (kind, span) for name, kind, span in binders((one, *around))}
         before = len(self.problems)
         self.written = {n.target.name: n.span for n in nodes(one) if isinstance(n, tree.Assign)}
-        self.lets, self.used = {}, set()
+        self.lets, self.used, self.here = {}, set(), []
         self.shapes, self.extents = ranges(one, served) if isinstance(one, tree.Machine) else ({}, {})
         for name in self.taken.keys() & {d.name for d in self.defs.values() if not d.params}:
             kind, span = self.taken[name]
             other = head(self.defs[name].span, f"def {name}")
             self.problems.say("TG103.hides", span, other, kind=f"the {kind.split()[1]}", name=name, other="a def")
-        self.here = []
         made = self.put(one, {})
         self.terms[getattr(one, "name", "")] = tuple(dict.fromkeys(self.here))
         if len(self.problems) > before or UNKNOWN in names_in(made):
@@ -125,7 +127,7 @@ class Names:
                 return self.called(tree.Call(name, (), span=node.span))
             case tree.Call(name) if name in self.defs:
                 return self.called(node)
-        return node
+        return nest(node) if isinstance(node, tree.Loops) else node
 
     # ── lets ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -209,10 +211,16 @@ class Names:
                 continue
             if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and float(index.text) < float(extent.text):
                 continue
-            if any(isinstance(node, tree.Unary) or (isinstance(node, tree.Binary) and node.op == "-") for node in nodes(index)):
+            if not all(map(self.natural, nodes(index))):
                 found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))
             found = both(found, tree.Binary("<", index, extent, span=index.span))
         return found
+
+    def natural(self, node: Any) -> bool:
+        """Whether a part of an index is never negative where those below it are not."""
+        if isinstance(node, tree.Name):
+            return node.name in self.extents or self.taken.get(node.name, ("",))[0] == "a size"
+        return isinstance(node, tree.Number | tree.Group) or (isinstance(node, tree.Binary) and node.op in ("+", "*", "//", "%"))
 
     # ── defs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -252,13 +260,9 @@ class Names:
         if self.worth.get(name) is POISON:
             return POISON
         if len(call.args) != len(one.params):
-            words = {
-                "name": name,
-                "takes": counted(len(one.params), "argument"),
-                "given": len(call.args),
-                "dots": ", ".join(one.params),
-            }
-            say("TG125.def" if one.params else "TG125.constant", call.span, place, **words)
+            takes, dots = counted(len(one.params), "argument"), ", ".join(one.params)
+            message = "TG125.def" if one.params else "TG125.constant"
+            say(message, call.span, place, name=name, takes=takes, given=len(call.args), dots=dots)
             return POISON
         body = self.term(name, call.span)
         if caught := {index for index, _, _ in binders(body)} & {*names_in(call.args)}:

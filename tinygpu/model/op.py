@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import Axis, Read, Term, memoised, rebuild, substitute, tensors
+from tinygpu.category.term import App, Axis, Read, Term, Var, memoised, rebuild, substitute, tensors
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -35,16 +35,27 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """`target[axes] = value`: for every point of the axes, one value. The axes are distinct index names with extents over the sizes."""
+    """`target[axes] = value`: for every point of the axes, one value. The axes are distinct index names with extents over the sizes.
+
+    A state is defined `along` one of its axes by induction: its value reads the state itself, earlier.
+    """
 
     target: str
     axes: tuple[Axis, ...]
     value: Term
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    along: str = ""
 
     def at(self, index: Iterable[Term]) -> Term:
         """The value at a point of the axes."""
         return substitute(self.value, dict(zip((a.name for a in self.axes), index, strict=True)))
+
+    @property
+    def cases(self) -> tuple[tuple[Term, Term], ...]:
+        """Of a state when its value is which: the base, and the step."""
+        assert isinstance(self.value, App), "a choice by its time"
+        first, base, later = self.value.args
+        return (first, base), (Var(self.along) > 0, later)
 
 
 @partial(memoised, few=0)
@@ -85,6 +96,27 @@ class Op:
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name, intermediates included."""
         return next(t for t in self.tensors + self.intermediates if t.name == name)
+
+    @property
+    def states(self) -> tuple[Equation, ...]:
+        """The equations by induction."""
+        return tuple(e for e in self.equations if e.along)
+
+    def together(self, state: str) -> tuple[Equation, ...]:
+        """A state with those that it reads and that read it: they go on together."""
+        mine = self.reached(state)
+        return tuple(e for e in self.states if e.target == state or (e.target in mine and state in self.reached(e.target)))
+
+    def reached(self, name: str) -> set[str]:
+        """The tensors that an equation reads, and that their equations read."""
+        defined = {e.target: e for e in self.equations}
+        met: set[str] = set()
+        waiting = [name]
+        while waiting:
+            more = tensors(defined[waiting.pop()].value) - met
+            met |= more
+            waiting += more & defined.keys()
+        return met
 
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""

@@ -80,12 +80,15 @@ def reached(name: str, body: tree.Expr, scope: Scope, value: Elaborate) -> Itera
                 if extent.dtype == UNKNOWN and name in variables(place):
                     yield Occurrence(extent, read.span, read.tensor, PLAIN)
                     continue
+                while isinstance(place, App) and place.op == "floordiv":  # a // n is below E where a is below E·n
+                    place, by = place.args
+                    extent = extent * by
                 pace, rest = stride(polynomial(place), name)
                 if pace and max(pace.values()) < 0:  # as far from the end as the other way round from the start
                     pace, rest = scaled(pace, -1), plus(polynomial(extent - 1), rest, -1)
-                most = _most(rest, extents)
-                if pace and min(pace.values()) > 0 and most is not None:
-                    room = plus(polynomial(extent), most, -1)
+                far = most(rest, extents)
+                if pace and min(pace.values()) > 0 and far is not None:
+                    room = plus(polynomial(extent), far, -1)
                     whole, left = divide(plus(plus(room, pace), ONE, -1), pace)
                     told = as_written(whole) + (as_written(left) // as_written(pace) if left else 0)
                     yield Occurrence(told, read.span, read.tensor, PLAIN)
@@ -106,7 +109,7 @@ def _reads(term: Term, extents: Extents) -> Iterator[tuple[Read, Extents]]:
         yield from _reads(part, extents)
 
 
-def _most(p: Polynomial, extents: Extents) -> Polynomial | None:
+def most(p: Polynomial, extents: Extents) -> Polynomial | None:
     """The largest value of a polynomial over some indices, each multiplied by sizes only; None where it is not seen."""
     for name in sorted({name for monomial in p for atom in monomial for name in variables(atom)} & {*extents}):
         extent, (pace, rest) = extents[name], stride(p, name)

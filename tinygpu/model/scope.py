@@ -18,7 +18,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.record import dataclass, field, replace
 
 SPECIAL = {UNKNOWN: WRONG, "inf": Const(float("inf"), LITERAL), "true": Const(True, BOOL), "false": Const(False, BOOL)}
-OUTSIDE = "outside a program"
+OUTSIDE, GHOST = "outside a program", "in a ghost fact"  # places where no shuffle may stand
 # what other languages call them
 ALIASES = {other: row.name for row in DTYPE.values() for other in row.others}
 
@@ -108,6 +108,9 @@ class Scope:
             self.unknown(name, span)
         elif found.role == "output":
             self.problems.say("TG116.output", span, found.span, name=name)
+            return None
+        elif found.role == "state" and self.place != GHOST:
+            self.problems.say("TG116.state", span, found.span, name=name)
             return None
         return found
 

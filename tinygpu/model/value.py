@@ -31,7 +31,7 @@ from tinygpu.model.bits import MASKS, SHIFTS, bitwise, flipped
 from tinygpu.model.bulk import flat
 from tinygpu.model.call import called, component, may_call
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle, to_index
-from tinygpu.model.folds import fold
+from tinygpu.model.folds import fold, truth
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -83,11 +83,7 @@ def index(expr: tree.Expr, scope: Scope) -> Term:
 
 def condition(expr: tree.Expr, scope: Scope) -> Term:
     """A guard: a term of dtype bool."""
-    term = value(expr, scope.at("in a condition"))
-    if term.dtype in (BOOL, UNKNOWN):
-        return term
-    kind = {LITERAL: "a number", INDEX: "an index"}.get(term.dtype, term.dtype)
-    return scope.problems.say("TG123.number", expr.span, kind=kind)
+    return truth(value(expr, scope.at("in a condition")), expr.span, scope.problems)
 
 
 def _number(expr: tree.Number, scope: Scope) -> Term:

@@ -17,7 +17,7 @@ from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.obligations import barriers, defined, equation, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
-from tinygpu.obligations.facts import promised, with_theorems
+from tinygpu.obligations.facts import inductions, promised, with_theorems
 from tinygpu.obligations.made import View, compared, contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.shape import alike, cancelled
@@ -82,10 +82,11 @@ def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:
     side = cache(trace.seen)
     yield from (("dataflow", gap) for gap in gaps(side(*REALS)))
     sure = tuple(p for p in program.op.promises if compared(p))
+    known = (*program.op.promises, *inductions(program.op))
     for name, property, views in PROPERTIES:
         with about(f"what has to be proved of the property `{name}`", (Label(program.span, "of this machine"),)):
             for claim in property(program, side(*views)):
-                claim = promised(alike(claim, laws=views == REALS), program.op.promises if views == REALS else sure)
+                claim = promised(alike(claim, laws=views == REALS), known if views == REALS else sure)
                 if views != REALS:
                     claim = controlled(claim, views != ALWAYS)
                 yield name, with_theorems(cancelled(claim), program.op.sizes)

@@ -1,6 +1,7 @@
 """An op is one, and a proof about it is one about something.
 
-    equation   preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices
+    equation   preconditions, o ∈ shape(out)  ⊢  0 ≤ index_a < extent_a   for every read of the equation that is evaluated,   b ≥ 1   for a // b, a % b of indices,
+               s < t   for every read u[s, …] in the value of v[t, …] of a state, s ≤ t where u stands before v
     vacuity    there are sizes ≥ 1 with where(sizes), and data as promised;   for every store there is a point that its guard admits
 
 Comes in: a program, for its op, and the trace. Goes out: formulas, and claims that something exists, which the solver answers with a model. The one
@@ -28,11 +29,16 @@ from tinygpu.program.step import Program
 
 def equation(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    op = program.op
+    op, names = program.op, [e.target for e in program.op.equations]
     for equation in op.equations:
+        together = {e.target: e for e in op.together(equation.target)} if equation.along else {}
         for read, point in guarded_reads(equation.value, start(op, equation)):
+            place = Label(equation.span if read.span.line == 0 else read.span, "")
             if read.index:
-                yield _inside(op, read, point, Label(equation.span if read.span.line == 0 else read.span, ""))
+                yield _inside(op, read, point, place)
+            if read.tensor in together:
+                before = names.index(read.tensor) < names.index(equation.target)
+                yield _earlier(equation, together[read.tensor], before, read, point, place)
         for term, point in indices(equation.value, start(op, equation)):
             title, sentence = f"{text(term)} divides by less than 1", f"{text(term)} divides by 1 or more"
             help = f"say it in the op: where {text(term.args[1])} >= 1"
@@ -54,6 +60,16 @@ def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
     help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
     return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
+
+
+def _earlier(equation: Equation, state: Equation, before: bool, read: Read, point: Region, where: Label) -> Obligation:
+    """A step reads what was there before it; of a state whose equation stands `before` also what has just been made."""
+    time = read.index[[a.name for a in state.axes].index(state.along)]
+    title = f"the state {equation.target} reads {state.target} at a time that has not come"
+    help = f"read {state.target} at {equation.along} or before, in the step at {equation.along} + 1"
+    goal = point.settled(time < Var(equation.along) + (1 if before else 0))
+    labels = (Label(where.span, "what is read here is not there yet"),)
+    return Obligation("equation", "TG516", title, f"{text(read)} is earlier", point.facts, goal, labels, help)
 
 
 def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
@@ -88,7 +104,7 @@ def sign(term: Term, op: Op, point: Region) -> int:
     match term:
         case Const(value):
             return 1 if value > 0 else 0 if value == 0 else -1
-        case Read(name, index) if any(t.name == name for t in op.intermediates):
+        case Read(name, index) if any(e.target == name and not e.along for e in op.equations):
             equation = op.equation(name)
             bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
             return sign(substitute(equation.value, bind), op, point)

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from tinygpu.category.cancel import cancel
+from tinygpu.category.known import nonnegatives
 from tinygpu.category.layout import PLAIN, address, strides
 from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.monoid import as_monoid, of_op, unit_of
@@ -39,6 +40,7 @@ from tinygpu.category.term import (
     conjuncts,
     lift,
     memoised,
+    negation,
     rebuild,
     select,
     shuffled,
@@ -202,16 +204,31 @@ def _is_shuffle(term: Term) -> bool:
 
 
 def stepped(value: Term, point: Region) -> Term:
-    """`v ⊕ w if t >= d else v` as a fold over two, else the value."""
-    form: Term | None = None
+    """`v ⊕ w if t >= d else v` as a fold over two, whichever way round its choice is written, else the value."""
+    forms = (_stepped(way, point) for way in (value, turned(value)))
+    form = next((form for form in forms if form is not None), None)
+    return value if form is None else known_as(form, value, point.names)
+
+
+def turned(value: Term) -> Term:
+    """The value with its choice, or that of its second operand, the other way round."""
+    match value:
+        case App("select", (condition, then, otherwise), dtype):
+            return App("select", (negation(condition), otherwise, then), dtype)
+        case App(op, (own, App("select") as choice), dtype):
+            return App(op, (own, turned(choice)), dtype)
+    return value
+
+
+def _stepped(value: Term, point: Region) -> Term | None:
     match value:
         case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
-            form = windowed(op, own, condition, other, point)
+            return windowed(op, own, condition, other, point)
         case App("select", (condition, App(op, (other, own)), alone)) if own == alone:
-            form = windowed(op, own, condition, other, point, ordered=True)
+            return windowed(op, own, condition, other, point, ordered=True)
         case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit == unit_of(op, own.dtype):
-            form = windowed(op, own, condition, other, point)
-    return value if form is None else known_as(form, value, point.names)
+            return windowed(op, own, condition, other, point)
+    return None
 
 
 def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) -> Term | None:
@@ -266,12 +283,17 @@ def shift(part: Term, extents: Mapping[str, Term]) -> tuple[str, int]:
     """The axis, and how far along it a point lies that there is just where a condition holds; 0 where it says no such thing.
 
     >>> t, extents = Var("t"), {"t": Const(32)}
-    >>> shift(t >= 8, extents), shift(t < 24, extents)
-    (('t', -8), ('t', 8))
+    >>> shift(t >= 8, extents), shift(t < 24, extents), shift(App("not", (t - 7 < 1,), "bool"), extents)
+    (('t', -8), ('t', 8), ('t', -8))
     """
-    match part:
-        case App("ge", (Var(name), Const(int(d)))) | App("le", (Const(int(d)), Var(name))) if name in extents and d > 0:
-            return name, -d
-        case App("lt", (Var(name), Const(int(end)))) if isinstance(whole := extents.get(name), Const) and whole.value > end:
-            return name, int(whole.value) - end
+    forms = nonnegatives(part)
+    axes = [(atom.name, c) for m, c in forms[0].items() for atom in m if isinstance(atom, Var)] if len(forms) == 1 else []
+    name, way = axes[0] if len(axes) == 1 else ("", 0)
+    if name not in extents or not all(m in ((), (Var(name),)) for m in forms[0]):
+        return "", 0
+    beyond, whole = forms[0].get((), 0), extents[name]
+    if way == 1 and beyond < 0:
+        return name, beyond
+    if way == -1 and isinstance(whole, Const) and whole.value > beyond + 1 > 0:
+        return name, int(whole.value) - beyond - 1
     return "", 0

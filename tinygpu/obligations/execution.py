@@ -220,9 +220,10 @@ class Execution:
         if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone
             placed = any("@" in name for name in tensors(held))  # of the turn before, which is not known yet
             claim = made(claim, self.name(cells, point.axes, SAID) if placed else held)
-        here = conjunction(
-            *(() if cells.private else self.own(point)), *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True))
-        )
+        here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
+        if not cells.private:  # what each thread says of its cell is so of all of them
+            write = published(cells, index, self.launch.block, (), point)
+            here, claim = settle(write.condition, point.extents | cells.extents, self.always), substitute(claim, write.writer)
         self.keep(cells, written(cells, claim, here, ""), point.axes)
 
     def own(self, point: Region) -> tuple[Term, ...]:

@@ -11,10 +11,10 @@ sign; and the solver knows nothing of an infinity or a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tinygpu.category.dtype import SIGNED
-from tinygpu.category.linear import solve
+from tinygpu.category.linear import as_written, divide, polynomial, solve, stride
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, KNOWN
 from tinygpu.category.region import Region
@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     children,
     conjunction,
     equal,
+    folds,
     fresh,
     negation,
     reads,
@@ -43,6 +44,7 @@ from tinygpu.category.term import (
     whole,
 )
 from tinygpu.category.total import INFINITE, limited, total
+from tinygpu.model.op import Op
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -58,6 +60,16 @@ def promised(claim: Claim, promises: tuple[Term, ...]) -> Claim:
     match claim:
         case Obligation() | Inhabited():
             return replace(claim, hypotheses=claim.hypotheses + facts)
+
+
+def inductions(op: Op) -> Iterator[Term]:
+    """What a state is, as a promise that is kept: there is one such function, as each value is made of earlier ones. Of a step with a fold, or
+    that may be infinite, nothing is said here."""
+    for state in op.states:
+        here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
+        for when, value in state.cases:
+            if limited(value) and not folds(value):
+                yield Fold("all", state.axes, when, equal(here, value), BOOL)
 
 
 def instances(promise: Term, read: tuple[Read, ...]) -> Iterator[Term]:
@@ -96,6 +108,25 @@ def _unified(general: Read, special: Read, binders: set[str]) -> dict[str, Term]
         point = solve(pattern, term, unknown[0]) if len(unknown) == 1 else None
         if point is not None:
             found[unknown[0]] = point
+        if len(unknown) > 1:
+            found |= _digits(pattern, term, unknown)
+    return found
+
+
+def _digits(pattern: Term, term: Term, names: Collection[str]) -> dict[str, Term]:
+    """Where a flat address is that of several indices: `b·L + l` is `5·L + q` at b = 5, l = q.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> found = _digits(Var("b") * Var("L") + Var("l"), Var("i") * Var("L") + Var("q") // 2, ["b", "l"])
+    >>> {name: text(point) for name, point in found.items()}
+    {'b': 'i', 'l': 'q // 2'}
+    """
+    found: dict[str, Term] = {}
+    paces = {name: pace for name in names if (pace := stride(polynomial(pattern), name)[0])}
+    form = polynomial(term)
+    for name in sorted(paces, key=lambda n: max(map(len, paces[n])), reverse=True):
+        quotient, form = divide(form, paces[name])
+        found[name] = as_written(quotient)
     return found
 
 

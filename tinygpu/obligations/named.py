@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, substitute, tensors, total
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, exchange, folds, reads, substitute, tensors, total
 from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State
@@ -69,7 +70,7 @@ def symbol(op: Op, name: str) -> str:
 def inlined(op: Op, value: Term, symbols: frozenset[str] = frozenset()) -> Term:
     """A value with every intermediate replaced by its equation, or by its symbol where that is one of these."""
     known = {s.partition(FORM)[0]: s for s in symbols if s.endswith((SURELY, PERHAPS))}
-    equations = {t.name: op.equation(t.name) for t in op.intermediates}
+    equations = {e.target: e for e in op.equations if not e.along and e.target in {t.name for t in op.intermediates}}
     return put_in(value, {n: called(e, known[n]) if n in known else e for n, e in equations.items()})
 
 
@@ -84,3 +85,18 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region, made_of
     equation = op.equation(tensor)
     bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
     return point.settled(inlined(op, substitute(equation.value, bind), frozenset().union(*map(tensors, made_of))))
+
+
+def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
+    """A claim with each state whose step is a fold as what that makes it, where the program has computed it too. From time 0 on a state is what its
+    equation says, whatever its length and its place."""
+    states = {e.target: e for e in op.states if any(folds(v) for _, v in e.cases)}
+    ours = set(reads(value))
+    mine = (r for r in reads(claim) if r.tensor in states and r not in ours)
+    bind: dict[Term, Term] = {}
+    for read in mine:
+        state = states[read.tensor]
+        time = read.index[[a.name for a in state.axes].index(state.along)]
+        if point.settled(time >= 0) == TRUE:
+            bind[read] = simplify(state.at(read.index), point)
+    return exchange(claim, bind)

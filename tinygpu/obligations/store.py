@@ -20,7 +20,7 @@ from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
 from tinygpu.obligations.memory import stored_before
-from tinygpu.obligations.named import element
+from tinygpu.obligations.named import element, unfolded
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
@@ -63,7 +63,8 @@ def made_by(trace: Trace, name: str) -> tuple[Label, ...]:
 def holds(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for ghost in trace.of(Fact):
-        for claim in same(ghost.value, ghost.claim, ghost.point, (Label(ghost.span, "said here"),)):
+        wanted = unfolded(program.op, ghost.value, ghost.claim, ghost.point)
+        for claim in same(ghost.value, wanted, ghost.point, (Label(ghost.span, "said here"),)):
             if isinstance(claim, Obligation):
                 claim = replace(claim, kind="holds", code="TG509", title="the cell does not hold what is said")
             yield claim

@@ -54,16 +54,18 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
 
 
 def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.FoldExpr:
-    """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound when the body gives the range."""
+    """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound when the body gives the range, any other one
+    behind the binders: `sum[k < K : 2 <= k]`."""
     bounds = {axis.name: ("<", expression(axis.extent, scalars)) for axis in axes}
+    condition: tree.Expr | None = None
     match guard:
         case Const(True):
             pass
         case App(("lt" | "le") as op, (Var(name), bound)) if name in bounds:
             bounds[name] = ("<" if op == "lt" else "<=", expression(bound, scalars))
         case _:
-            raise ValueError("this guard of a fold cannot be written as a bound")
-    return tree.FoldExpr(monoid, tuple(tree.Binder(name, *bound) for name, bound in bounds.items()), body)
+            condition = expression(guard, scalars)
+    return tree.FoldExpr(monoid, tuple(tree.Binder(name, *bound) for name, bound in bounds.items()), body, guard=condition)
 
 
 def application(op: str, args: tuple[tree.Expr, ...], dtype: str) -> tree.Expr:

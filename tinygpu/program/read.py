@@ -21,6 +21,7 @@ from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.expression import expression
+from tinygpu.program.loops import loop
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
@@ -81,10 +82,11 @@ class Reader:
     def scope(self, axes: Iterable[Axis]) -> Scope:
         """The names at a place: sizes, arguments, arrays declared so far, params, workers and loops. What was stored may be read."""
         arguments = {t.name: replace(t, role="stored") if t.name in self.stored else t for t in self.op.tensors}
+        states = {e.target: replace(self.op.tensor(e.target), role="state") for e in self.op.states}
         return Scope(
             self.problems,
             sizes=dict.fromkeys(self.op.sizes, self.op.span),
-            tensors=arguments | self.arrays,
+            tensors=arguments | states | self.arrays,
             constants=dict(self.machine.constants) | self.listed,
             indices={a.name: a.extent for a in axes},
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
@@ -136,6 +138,10 @@ class Reader:
         if name not in self.earlier:
             return name
         self.earlier.remove(name)
+        return self.fresh(name)
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing of the text has."""
         self.taken |= self.taken or {
             *names_of(Program("", self.op, ())),
             *words((self.machine.program, self.op.source)),
@@ -155,8 +161,8 @@ class Reader:
         found: list[Step] = []
         for statement in body:
             self.count(statement)
-            if isinstance(statement, tree.For) and statement.extent is None:
-                found += self.unrolled(statement, axes)
+            if isinstance(statement, tree.For):
+                found += self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
             elif (step := read_step(self, statement, axes)) is not None:
                 found.append(step)
         return tuple(found)

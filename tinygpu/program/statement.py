@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from tinygpu.category.bounds import natural, upper
+from tinygpu.category.bounds import natural
 from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
-from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, reads, text, variables, walk
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
 from tinygpu.model.bulk import wider
-from tinygpu.model.clauses import names_in
 from tinygpu.model.dtype import settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
-from tinygpu.model.scope import Scope
+from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
 from tinygpu.syntax import tree
-from tinygpu.syntax.target import CPU
 
 if TYPE_CHECKING:
     from tinygpu.program.read import Reader
@@ -92,8 +89,6 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return assign(statement, reader.scope(axes), reader.cells)
         case tree.Holds():
             return holds(statement, reader.scope(axes), reader.cells)
-        case tree.For():
-            return _loop(reader, statement, axes)
         case tree.If(guard, inner, span=span):
             scope = reader.scope(axes)
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
@@ -128,32 +123,6 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
         reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
     return Array(own, dtype, extents, space, layout, span)
-
-
-def _loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> For | None:
-    """`for k < K { … }`, also `in register` and `in vector`. Where it ends elsewhere for each thread or turn it goes as far as any of them, and
-    does nothing beyond its end: for q < Q, `for k < q + 1 { … }` is `for k < Q { if k < q + 1 { … } }`."""
-    name, span, expr = statement.name, statement.span, statement.extent
-    assert expr is not None
-    reader.scope(axes).hides(name, span, "the loop")
-    constant = statement.sort in ("register", "vector") and reader.machine.arch != CPU  # who unrolls it has to know how often
-    varying = not constant and {a.name for a in axes} & set(names_in(expr))
-    end = index(expr, reader.scope(axes)) if varying else reader.extent(expr, name, constant, axes)
-    axis = Axis(name, _farthest(reader, expr, end, axes) if varying else end, statement.sort, span)
-    body = reader.inner(statement.body, (*axes, axis))
-    return For(axis, (If(Var(name) < end, body, span),) if varying else body, span)
-
-
-def _farthest(reader: Reader, expr: tree.Expr, end: Term, axes: tuple[Axis, ...]) -> Term:
-    """The largest value that the end of a loop has, over the sizes."""
-    top = None if reads(end) else upper(end, Region(axes))
-    if end == WRONG:
-        return WRONG
-    if top is None or not variables(top) <= set(reader.op.sizes):
-        return reader.problems.say("TG154.loop", expr.span, end=text(end))
-    if isinstance(top, Const) and top.value < 1:
-        return reader.problems.say("TG128.extent", expr.span, extent=top)
-    return top
 
 
 def misplaced(statement: tree.Array, depth: int, problems: Problems) -> None:
@@ -232,7 +201,7 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
 def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
     """`cell holds value`: the one place of a program where a fold may stand."""
     target = aimed(statement.target, scope, cells)
-    term = value(statement.value, scope.at("in a ghost fact"))
+    term = value(statement.value, scope.at(GHOST))
     if target is None:
         return None
     tensor, place = target

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tinygpu.category.bounds import natural
 from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.term import TRUE, Axis, Read, Term, lift
+from tinygpu.category.term import TRUE, Axis, Const, Read, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -106,11 +106,13 @@ class Sync(Call):
 @dataclass(frozen=True, slots=True)
 class For:
     """`body` for every point of `axis`, in order. Sorts: `time` (a loop), `register` (constant extent, unrolled),
-    `vector` (constant extent, and a permission to make the accesses that are contiguous in it wide)."""
+    `vector` (constant extent, and a permission to make the accesses that are contiguous in it wide). What a kernel is printed of may begin
+    elsewhere than at 0: there the passes before do nothing."""
 
     axis: Axis
     body: tuple[Step, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    start: Term = Const(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,22 @@ from z3 import unsat
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, FALSE, FLOATS, FUNCTIONS, INDEX, TRUE, App, Fold, Read, Term, negation, shuffled, walk
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    FLOATS,
+    FUNCTIONS,
+    INDEX,
+    TRUE,
+    App,
+    Fold,
+    Read,
+    Term,
+    negation,
+    shuffled,
+    tensors,
+    walk,
+)
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.named import element, inlined
@@ -136,7 +151,8 @@ def numerics_of(program: Program) -> Numerics:
 def word(program: Program, tensor: str) -> str:
     """How an output is that of the equation: by what the program does for each of its elements, whoever wrote the program."""
     value = inlined(program.op, program.op.equation(tensor).value)
-    if any(map(rounds_in, walk(value))):
+    induced = {e.target for e in program.op.states if program.op.tensor(e.target).dtype in FLOATS}
+    if any(map(rounds_in, walk(value))) or induced & tensors(value):
         return OVER_REALS
     every = stored(program, tensor)
     if not any(map(rounds, walk(value))):

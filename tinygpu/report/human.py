@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tinygpu.diagnostic import Case, Diagnostic, Label, Span
 from tinygpu.record import dataclass
 
+LIMITED = ("TG109", "TG155", "TG159")  # what the page of limits speaks of
 VERDICT_COLUMN = 82
 RED, YELLOW, GREEN, CYAN, BLUE = "31", "33", "32", "36", "34"
 VERDICT_COLOR = {"refuted": RED, "error": RED, "unknown": YELLOW, "warning": YELLOW, "note": CYAN, "proved": GREEN}
@@ -36,13 +37,23 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str], color: bool = Fal
     if diagnostic.case is not None:
         rows += ["", "  " + paint("strong", "smallest counterexample"), *_table(diagnostic.case)]
     tail = [("note", n) for n in diagnostic.notes] + [("help", h) for h in diagnostic.helps]
-    tail.append(("more", f"tinygpu explain {diagnostic.code}"))
+    tail.append(("more", ", ".join(f"tinygpu explain {page}" for page in pages_of(diagnostic))))
     rows.append("")
     for name, text in tail:
         head, *others = text.split("\n")
         rows.append(f"  {paint('strong', name)}: {head}")
         rows.extend(f"        {other}".rstrip() for other in others)
     return "\n".join(rows)
+
+
+def pages_of(diagnostic: Diagnostic) -> list[str]:
+    """The pages to read on: that of its code, and the one about all that is unknown, or refused.
+
+    >>> pages_of(Diagnostic("TG502", "", verdict="unknown")), pages_of(Diagnostic("TG109", "")), pages_of(Diagnostic("TG101", ""))
+    (['TG502', 'unknown'], ['TG109', 'limits'], ['TG101'])
+    """
+    beside = "unknown" if diagnostic.verdict == "unknown" else "limits" if diagnostic.code in LIMITED else ""
+    return [diagnostic.code, *([beside] if beside else [])]
 
 
 def location(span: Span) -> str:

@@ -81,8 +81,8 @@ def constant_memory() -> Any:
 
 
 @functools.cache
-def counted() -> Any:
-    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type."""
+def counted(what: str = "upto") -> Any:
+    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type; or `between(start, stop)`, which begins elsewhere."""
     from numba.cuda import cgutils
     from numba.cuda.core.imputils import RefType, iternext_impl
     from numba.cuda.cudaimpl import registry
@@ -90,16 +90,17 @@ def counted() -> Any:
 
     class Turns(types.SimpleIteratorType):  # type: ignore[misc]
         def __init__(self, kind: Any):
-            super().__init__(f"turns of {kind}", kind)
+            super().__init__(f"turns {what} of {kind}", kind)
 
-    class Upto(types.SimpleIterableType):  # type: ignore[misc]
+    class Counted(types.SimpleIterableType):  # type: ignore[misc]
         def __init__(self, kind: Any):
-            super().__init__(f"upto {kind}", Turns(kind))
+            super().__init__(f"{what} {kind}", Turns(kind))
 
-    @register_model(Upto)
-    class Stop(core_models.PrimitiveModel):  # type: ignore[misc]
+    @register_model(Counted)
+    class Ends(core_models.StructModel):  # type: ignore[misc]
         def __init__(self, manager: Any, kind: Any):
-            super().__init__(manager, kind, ir.IntType(kind.iterator_type.yield_type.bitwidth))
+            index = kind.iterator_type.yield_type
+            super().__init__(manager, kind, [("start", index), ("stop", index)])
 
     @register_model(Turns)
     class State(core_models.StructModel):  # type: ignore[misc]
@@ -107,10 +108,11 @@ def counted() -> Any:
             super().__init__(manager, kind, [("stop", kind.yield_type), ("turn", types.CPointer(kind.yield_type))])
 
     def start(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        ends = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
         state = cgutils.create_struct_proxy(signature.return_type)(context, builder)
-        state.turn = cgutils.alloca_once(builder, arguments[0].type)
-        state.stop = arguments[0]
-        builder.store(ir.Constant(arguments[0].type, 0), state.turn)
+        state.turn = cgutils.alloca_once(builder, ends.stop.type)
+        state.stop = ends.stop
+        builder.store(ends.start, state.turn)
         return state._getvalue()
 
     def step(context: Any, builder: Any, signature: Any, arguments: Any, result: Any) -> None:
@@ -120,13 +122,22 @@ def counted() -> Any:
         result.yield_(turn)
         builder.store(builder.add(turn, ir.Constant(turn.type, 1), flags=["nsw"]), state.turn)  # the last turn's is never used
 
-    registry.lower("getiter", Upto)(start)
+    def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        ends = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+        ends.stop = arguments[-1]
+        ends.start = arguments[0] if len(arguments) > 1 else ir.Constant(arguments[0].type, 0)
+        return ends._getvalue()
+
+    registry.lower("getiter", Counted)(start)
     registry.lower("iternext", Turns)(iternext_impl(RefType.UNTRACKED)(step))
 
     def upto(typingctx: Any, stop: Any) -> Any:
-        return Upto(stop)(stop), lambda context, builder, signature, arguments: arguments[0]
+        return Counted(stop)(stop), made
 
-    return intrinsic(upto)
+    def between(typingctx: Any, start: Any, stop: Any) -> Any:
+        return Counted(stop)(stop, stop), made
+
+    return intrinsic(upto if what == "upto" else between)
 
 
 @_intrinsic

@@ -31,7 +31,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.program.step import Assign, For, If, Step
+from tinygpu.program.step import Assign, For, If, Step, arrays_in
 from tinygpu.program.traverse import map_steps, written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
@@ -217,11 +217,13 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
 
 
 def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
-    """The parts of every condition that reads nothing, with the loops around it."""
+    """The parts of every condition that reads nothing, with the loops around it; none of those that say with cells where loops begin and end."""
+    cells = {s.name for s in arrays_in(body) if not s.extents}
     for site in sites(body):
         loops = tuple(loop.axis for loop in site.loops)
         whole = [*site.guards, site.step.guard]
         whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
+        whole = [guard for guard in whole if cells.isdisjoint(r.tensor for r in reads(guard))]
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
 
 

@@ -12,9 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from itertools import groupby
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, ceildiv, conjunction, negation, substitute, variables
-from tinygpu.program.step import Array, For, Launch, Step, arrays_in
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    ceildiv,
+    conjunction,
+    conjuncts,
+    negation,
+    reads,
+    substitute,
+    variables,
+)
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import interior
@@ -82,14 +97,15 @@ class Points:
         here = conjunction(own[lane.name] < lane.extent, substitute(guard, own))
         if not in_strips and isinstance(lane.extent, Const) and lane.extent.value <= size:  # one chunk is no axis
             own, here, run = {}, guard, replace(lane, sort="time")
-        cells = lasting(nest.body) if in_strips else frozenset()
+        alike = same(nest.body, lane) if in_strips else frozenset()
+        cells = lasting(nest.body) - alike if in_strips else frozenset()
         declared = [s for s in nest.body if isinstance(s, Array)]
         body: list[Step] = [replace(s, extents=(Const(size),)) if s.name in cells else s for s in declared]
         for condition, points in self._parts(nest, lane):
             point = tuple(substituted(s, own) for s in points if not isinstance(s, Array))
             there = conjunction(here, substitute(condition, own))
             if in_strips:
-                body += in_strip(point, run, there, cells)
+                body += in_strip(point, run, there, cells, alike)
             else:
                 body.append(For(run, where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
@@ -126,15 +142,37 @@ def strips(body: Body, lane: Axis, shapes: Shapes) -> bool:
     return bool(moving) and all(p in (SIDE_BY_SIDE, BACKWARDS) for p in moving)
 
 
-def in_strip(body: Body, lane: Axis, guard: Term, cells: frozenset[str]) -> Body:
-    """Points where the guard holds, long loops around loops over the strip; what runs short stands together in one. `cells` are arrays over it."""
+def in_strip(body: Body, lane: Axis, guard: Term, cells: frozenset[str], alike: frozenset[str]) -> Body:
+    """Points where the guard holds, long loops around loops over the strip; what runs short stands together in one. `cells` are arrays over it, `alike`
+    those that all points of it have alike: they are written once."""
 
     def region(steps: Body, guard: Term, _: bool) -> Body:
-        own = moved(steps, lambda name, index: (name, (Var(lane.name),) if name in cells else index))
-        return (For(lane, guarded(guard, own, cells)),)
+        out: list[Step] = []
+        for once, some in groupby(steps, lambda step: isinstance(step, Assign) and step.target in alike):
+            own = moved(tuple(some), lambda name, index: (name, (Var(lane.name),) if name in cells else index))
+            whole = conjunction(*(part for part in conjuncts(guard) if lane.name not in variables(part)))
+            out += where(whole, own) if once else (For(lane, guarded(guard, own, cells)),)
+        return tuple(out)
+
+    def of_all(step: Step) -> bool:
+        return isinstance(step, If) and bool(found := reads(step.guard)) and {r.tensor for r in found} <= alike
+
+    def condition(step: If, guard: Term, _: list[Step]) -> Term | None:
+        return None if of_all(step) else conjunction(guard, step.guard)
 
     plain = map_steps(body, lambda step: () if isinstance(step, Array) else (step,))
-    return regions(plain, guard, lambda step: heavy((step,)), region, lambda step, guard, _: conjunction(guard, step.guard))
+    return regions(plain, guard, lambda step: heavy((step,)) or of_all(step), region, condition)
+
+
+def same(body: Body, lane: Axis) -> frozenset[str]:
+    """The cells that say where loops begin and end, and are the same for all points along a lane."""
+    told = {r.tensor for s in steps(body) if isinstance(s, If) for r in reads(s.guard)} & {s.name for s in arrays_in(body)}
+    written = {name: [site for site in sites(body) if site.step.target == name] for name in told}
+    return frozenset(
+        name
+        for name, found in written.items()
+        if not any(lane.name in variables(t) or {r.tensor for r in reads(t)} & {*lasting(body)} for s in found for t in s.terms)
+    )
 
 
 def lasting(body: Body) -> frozenset[str]:

@@ -16,6 +16,7 @@ from collections.abc import Collection
 
 from tinygpu.category.linear import polynomial, stride
 from tinygpu.category.owner import row_major
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     SHUFFLES,
@@ -40,6 +41,7 @@ from tinygpu.program.step import WARP, Array, Assign, Call, Fact, For, If, Launc
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites, where
+from tinygpu.schedule.told import told
 
 FAR = 1 << 20  # the distance of neighbours that are a size apart
 
@@ -100,6 +102,8 @@ class _Cut:
     def _together(self, step: Step) -> bool:
         """Whether a loop is better around the threads: most accesses step further from pass to pass than from thread to thread."""
         if not isinstance(step, For) or not self.block or variables(step.axis.extent) & self.differs:
+            return False
+        if told(step, Region(self.block), self.differs) is not None:
             return False
         score = 0
         for site in sites(step.body):

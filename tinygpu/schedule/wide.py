@@ -18,10 +18,11 @@ from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step
+from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
+from tinygpu.schedule.told import ended
 
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
@@ -61,18 +62,20 @@ def moves(body: tuple[Step, ...]) -> tuple[Move, ...]:
 def widened(program: Program, number: int) -> Launch:
     """`program × launch → launch` in which every wide access is a step. Carriers are taken apart before."""
     launch = program.launches[number]
-    wide = _Widened(program, number, once(program, number), names_of(program))
+    cells = frozenset(c.name for c in arrays_in(launch.body, "thread") if not c.extents)
+    wide = _Widened(program, number, once(program, number), names_of(program), cells)
     return replace(launch, body=wide.body(launch.body, launch.grid + launch.block))
 
 
 @dataclass(slots=True)
 class _Widened:
-    """One launch: what is touched `once`, and the names that are taken."""
+    """One launch: what is touched `once`, the names that are taken, and the thread's cells of rank 0."""
 
     program: Program
     number: int
     once: frozenset[str]
     taken: set[str]
+    cells: frozenset[str]
 
     def body(self, body: tuple[Step, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """Steps, where these axes are around."""
@@ -83,7 +86,8 @@ class _Widened:
                     out += self.loop(step, axes)
                 case For():
                     axis, inner = tight(step, Region(axes))
-                    out.append(replace(step, axis=axis, body=self.body(inner, (*axes, axis))))
+                    step = ended(replace(step, axis=axis, body=inner), Region(axes), self.cells)
+                    out.append(replace(step, body=self.body(step.body, (*axes, step.axis))))
                 case If(_, inner):
                     out.append(replace(step, body=self.body(inner, axes)))
                 case _:

@@ -47,7 +47,7 @@ def with_errors(op: Op, sizes: Mapping[str, int], chain: float = inf) -> Op:
         kept = outputs if like in op.outputs else intermediates
         for name, value, where in (("size", bound.size, intermediates), ("error", bound.error, kept)):
             where.append(Tensor(f"{like.name} {name}", F64, like.shape, like.role))
-            equations.append(Equation(f"{like.name} {name}", equation.axes, value))
+            equations.append(Equation(f"{like.name} {name}", equation.axes, value, along=equation.along))
     return replace(op, outputs=tuple(outputs), intermediates=tuple(intermediates), equations=tuple(equations))
 
 

@@ -27,6 +27,7 @@ class Memory:
     """The elements in a row; a thread's cells as one row of all lanes for each cell, since most indices are the same for all lanes.
 
     `written`: by anybody so far; `ready`: what may be read, of an output what earlier launches left, of an input all, else what is written. `offset`: of each lane, where its block's cells begin. The shadow is there where threads may meet.
+    `induced`: a state, whose errors grow from turn to turn.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Memory:
     ready: Array | None = None
     offset: Array | int = 0
     shadow: Shadow | None = None
+    induced: bool = False
 
     @classmethod
     def of(cls, name: str, space: Space, extents: tuple[int, ...], values: Array, offset: Array | int = 0) -> Memory:

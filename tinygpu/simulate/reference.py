@@ -39,7 +39,7 @@ class _Values:
         index = tuple(self._inside(node, axis, i, n, mask) for axis, (i, n) in enumerate(zip(index, shape, strict=True)))
         if node.tensor not in self.arrays:
             points = int(np.prod(np.broadcast_shapes(*map(np.shape, index)), dtype=np.int64))
-            if self.sampled and points < int(np.prod(shape, dtype=np.int64)):
+            if self.sampled and not self.op.equation(node.tensor).along and points < int(np.prod(shape, dtype=np.int64)):
                 equation = self.op.equation(node.tensor)
                 return self.at(equation, index, mask)
             self.arrays[node.tensor] = self.whole(node.tensor)
@@ -61,12 +61,40 @@ class _Values:
 
     def whole(self, name: str) -> Array:
         """All elements of a tensor that an equation defines."""
-        tensor = self.op.tensor(name)
-        out = np.empty(box_of(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
+        if self.op.equation(name).along:
+            self.induced(name)
+            return self.arrays[name]
+        out = self.empty(name)
         for box in _boxes(out.shape):
             points = np.ix_(*(np.arange(low, high) for low, high in box))
             out[tuple(slice(low, high) for low, high in box)] = self.at(self.op.equation(name), points)
         return out
+
+    def empty(self, name: str) -> Array:
+        """Room for a tensor."""
+        tensor = self.op.tensor(name)
+        return zeros(box_of(tensor.shape, self.sizes), held(tensor.dtype, exact=True))
+
+    def induced(self, name: str) -> None:
+        """A state and those that it goes together with, turn by turn: each value is made of what was there before."""
+        together = {one.target: one for one in self.op.together(name)}
+        self.arrays.update((each, self.empty(each)) for each in together)
+        times = {each: [a.name for a in one.axes].index(one.along) for each, one in together.items()}
+        for turn in range(max(self.arrays[each].shape[axis] for each, axis in times.items())):
+            for each, one in together.items():
+                shape, axis = self.arrays[each].shape, times[each]
+                if turn < shape[axis]:
+                    points = np.ix_(*(np.arange(turn, turn + 1) if a == axis else np.arange(n) for a, n in enumerate(shape)))
+                    self.arrays[each][points] = self.at(one, points)
+
+
+def whole(
+    op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any], names: list[str], undefined: bool | None
+) -> dict[str, Array]:
+    """All of some tensors that equations define."""
+    values = _Values(op, {name: int(sizes[name]) for name in op.sizes}, False, undefined)
+    values.arrays.update((t.name, load(inputs[t.name], t.dtype, exact=True)) for t in op.inputs)
+    return {name: values.arrays[name] if name in values.arrays else values.whole(name) for name in names}
 
 
 def reference(

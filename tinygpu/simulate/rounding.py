@@ -206,7 +206,7 @@ def _moved(function: str, at: Term, value: Term, off: Term) -> Term:
             return select(above(value, root), over(off, value), root)
         case "rsqrt":
             return select(above(below, ZERO), App("sub", (App("rsqrt", (below,), F64), value), F64), MUCH)
-        case "floor":
-            ends = (App("floor", (t,), F64) for t in (below, plus(at, off)))
+        case "floor" | "ceil" | "round":
+            ends = (App(function, (t,), F64) for t in (below, plus(at, off)))
             return select(App("eq", tuple(ends), BOOL), ZERO, plus(ONE, off))
     return times(Const(SLOPE[function], F64), off) if function in SLOPE else select(above(off, ZERO), MUCH, ZERO)

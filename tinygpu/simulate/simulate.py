@@ -17,13 +17,14 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import READ, STORE, accesses
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
-from tinygpu.program.step import Array, Launch, Program, Sync, arrays_in, steps
+from tinygpu.program.step import Array, Ghost, Launch, Program, Sync, arrays_in, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
 from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.simulate.group import Group, factors, groups
 from tinygpu.simulate.interpret import Run, run_body
 from tinygpu.simulate.memory import Memory
+from tinygpu.simulate.reference import whole
 from tinygpu.simulate.schedule import Schedule
 from tinygpu.simulate.shadow import Clock, Moments, Shadow
 
@@ -58,6 +59,7 @@ def simulate(
     if elements > budget:  # each of them takes a store
         raise SimulationBudget(f"{elements} output elements are more than the budget of {budget} lane-steps")
     arrays = _inputs(program.op, env, inputs)
+    arrays |= _states(program.op, env, inputs, undefined) if any(isinstance(s, Ghost) for s in program.steps) else {}
     arrays |= {name: Memory.of(name, space, shape, unwritten(math.prod(shape), dtype)) for name, dtype, space, shape in written}
     run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined)
     try:
@@ -134,6 +136,12 @@ def _inputs(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> dict
             raise ValueError(f"{tensor.name} has shape {values.shape}; at these sizes it is {shape}")
         arrays[tensor.name] = Memory(tensor.name, INPUT, shape, values.reshape(-1), np.broadcast_to(np.True_, values.size))
     return arrays
+
+
+def _states(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any], undefined: bool | None) -> dict[str, Memory]:
+    """What ghost facts may speak of beside inputs and cells."""
+    found = whole(op, env, inputs, [e.target for e in op.states], undefined)
+    return {n: Memory(n, INPUT, v.shape, v.reshape(-1), np.broadcast_to(np.True_, v.size), induced=True) for n, v in found.items()}
 
 
 def _own(array: Array, extents: tuple[int, ...], group: Group, clock: Clock) -> Memory:

@@ -85,12 +85,12 @@ def tolerances(dtype: str, length: int) -> tuple[float, float]:
 
 def tolerance(op: Op, sizes: Mapping[str, int]) -> tuple[float, float]:
     """`rtol, atol` that serve every output of the op at these sizes. Both are 0 if no output is a float."""
-    each = [_output_tolerance(op, output.name, sizes) for output in op.outputs]
+    each = [_output_tolerance(op, output.name, sizes, frozenset()) for output in op.outputs]
     return max((r for r, _ in each), default=0.0), max((a for _, a in each), default=0.0)
 
 
-def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int]) -> tuple[float, float]:
-    """The sum of what the equation's own nodes bring and what the tensors it reads bring."""
+def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int], around: frozenset[str]) -> tuple[float, float]:
+    """The sum of what the equation's own nodes bring and what the tensors it reads bring, but those that it is read by: of a state one turn."""
     if op.tensor(name).dtype not in FLOATS:
         return 0.0, 0.0
     value = op.equation(name).value
@@ -99,9 +99,9 @@ def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int]) -> tuple[floa
     for fold in (node for node in walk(value) if isinstance(node, Fold)):
         more = tolerances(fold.dtype, fold_length(fold, dict(sizes)))
         rtol, atol = rtol + more[0], atol + more[1]
-    defined = {equation.target for equation in op.equations} - {name}
+    defined = {equation.target for equation in op.equations} - {name, *around}
     for tensor in sorted({read.tensor for read in reads(value)} & defined):
-        more = _output_tolerance(op, tensor, sizes)
+        more = _output_tolerance(op, tensor, sizes, around | {name})
         rtol, atol = rtol + more[0], atol + more[1]
     return rtol, atol
 

@@ -67,12 +67,18 @@ class IfElse(
     otherwise: Expr
 
 
-class Binder(Node, binder="name relation bound", shown="{name}⟨ {relation} {bound:exclusive}⟩"):
-    """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`."""
+class Binder(
+    Node,
+    binder="name relation bound",
+    binder_range="name start bound",
+    shown=("{name} in {start:exclusive} .. {bound:exclusive}", "{name}⟨ {relation} {bound:exclusive}⟩"),
+):
+    """`k`, `k < 3` or `k <= q`: relation is empty, `<` or `<=`; with a `start`, `z in off[r] .. off[r + 1]`."""
 
     name: str
     relation: str = ""
     bound: Expr | None = None
+    start: Expr | None = None
 
 
 def ranged(place: Expr) -> Binder | None:
@@ -91,17 +97,18 @@ def ranged(place: Expr) -> Binder | None:
 
 class FoldExpr(
     Node,
-    fold_named="monoid binders body named=True",
-    scan_named="monoid binders body named=True prefix=True",
-    shown="{head}[{binders}] {body:term}",
+    fold_named="monoid binders guard body named=True",
+    scan_named="monoid binders guard body named=True prefix=True",
+    shown="{head}[{binders}⟨ : {guard:disjunction}⟩] {body:term}",
 ):
-    """`sum[k] A[i, k] * B[k, j]`; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
+    """`sum[k] A[i, k] * B[k, j]`, of the points where a `guard` holds; `named` for `fold NAME[k] …` of a user's monoid; `prefix` for `scan_sum[k <= i] …`, `scan NAME[k <= i] …`."""
 
     monoid: str
     binders: tuple[Binder, ...]
     body: Expr
     named: bool = False
     prefix: bool = False
+    guard: Expr | None = None
 
     @property
     def head(self) -> str:

@@ -63,9 +63,9 @@ def only(span: Span, part: Any) -> Any:
     return part
 
 
-def fold(span: Span, monoid: str, binders: tuple[tree.Binder, ...], body: tree.Expr) -> tree.FoldExpr:
+def fold(span: Span, monoid: str, binders: tuple[tree.Binder, ...], guard: tree.Expr | None, body: tree.Expr) -> tree.FoldExpr:
     """`sum[k] …` and `scan_sum[k <= i] …`."""
-    return tree.FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), span=span)
+    return tree.FoldExpr(monoid.removeprefix(PREFIX), binders, body, False, monoid.startswith(PREFIX), guard, span=span)
 
 
 def update(span: Span, word: str, equals: str | None = None) -> str:

@@ -69,15 +69,37 @@ class Assign(
 class For(
     Node,
     for_extent="name extent sort body",
-    shown=("for {name} < {extent:exclusive}⟨ in {sort}⟩", "for {name} in ({values:value})"),
+    for_range="name start extent body",
+    shown=(
+        "for {name} in {start:exclusive} .. {extent:exclusive}",
+        "for {name} < {extent:exclusive}⟨ in {sort}⟩",
+        "for {name} in ({values:value})",
+    ),
 ):
-    """`for k < K { … }`, `for v < 4 in vector { … }`; `values` for `for d in (16, 8, 4) { … }`, then extent is None."""
+    """`for k < K { … }`, `for v < 4 in vector { … }`; with a `start`, `for z in a .. b { … }`; `values` for `for d in (16, 8, 4) { … }`,
+    then extent is None."""
 
     name: str
     extent: Expr | None
     body: tuple[Statement, ...]
     sort: str = "time"
     values: tuple[Expr, ...] = ()
+    start: Expr | None = None
+
+
+class Turn(Node, turn="name extent", shown="{name} < {extent:exclusive}"):
+    """`ri < 8`."""
+
+    name: str
+    extent: Expr
+
+
+class Loops(Node, loops="*turns sort body", shown="for {turns}⟨ in {sort}⟩"):
+    """`for ri < 8, rj < 8 in register { … }`: loops in each other, which are one step each after `model.names`."""
+
+    turns: tuple[Turn, ...]
+    body: tuple[Statement, ...]
+    sort: str = "time"
 
 
 class If(Node, if_="guard body", shown="if {guard:disjunction}"):
@@ -122,4 +144,4 @@ class Let(Node, let="*parts", shown="let {parts}"):
     parts: tuple[Naming, ...]
 
 
-Statement: TypeAlias = Array | Arrays | Let | Assign | For | If | Holds | Sync | LaunchStatement
+Statement: TypeAlias = Array | Arrays | Let | Assign | For | Loops | If | Holds | Sync | LaunchStatement

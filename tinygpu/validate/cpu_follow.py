@@ -108,11 +108,17 @@ class CpuFollower(Follower):
             raise unread(stmt, f"gives {name} another meaning")
         self.names[name] = Value(Var(axis.name), "ix")
 
+    def changed(self, stmt: ast.stmt) -> frozenset[str]:
+        given = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        given |= {n.value.id for n in ast.walk(stmt) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
+        things = [self.names.get(name) for name in given]
+        return frozenset(t.array for t in things if isinstance(t, Number | Pointer))
+
     def bounds(self, stmt: ast.For, axis: Axis, here: Here) -> tuple[Term, Term]:
         match stmt.iter:
             case ast.Call(ast.Name("range"), [*nodes], []):
                 terms = [self.reader(here).index(n) for n in nodes]
-                if 0 < len(terms) < 3 and not any(map(reads, terms)):
+                if 0 < len(terms) < 3:
                     return (Const(0), terms[0]) if len(terms) == 1 else (terms[0], terms[1])
         raise unread(stmt.iter, "is no bound of a loop")
 

@@ -98,15 +98,20 @@ class CudaFollower(Follower):
             case ast.Call(func=ast.Name(loop), args=[count], keywords=[]) if self.scope.names.get(loop) == Atom("upto"):
                 turns = self.reader(here).index(count)
                 same = here.same(turns, axis.extent)
-                if not same and (isinstance(axis.extent, Const) or reads(turns)):
+                if not same and isinstance(axis.extent, Const):
                     raise Differs(stmt.iter, f"makes {text(turns)} turns", f"there are {text(axis.extent)} turns")
                 return Const(0), axis.extent if same else turns
+            case ast.Call(func=ast.Name(loop), args=[first, last], keywords=[]) if self.scope.names.get(loop) == Atom("between"):
+                return self.reader(here).index(first), self.reader(here).index(last)
         raise unread(stmt, f"{ast.unparse(stmt.iter)} is no loop of a kernel")
 
     def counts(self, stmt: ast.stmt, name: str, axis: Axis) -> None:
         if isinstance(self.scope.names.get(name), Number | Pointer | Cells | Atom):
             raise unread(stmt, f"gives {name} another meaning")
         self.scope.counts(stmt, name, Var(axis.name))
+
+    def changed(self, stmt: ast.stmt) -> frozenset[str]:
+        return self.scope.effects(stmt).written
 
     def turns(self, stmt: ast.For, name: str, axis: Axis, wanted: Sequence[Due], inside: Here) -> None:
         """What a loop may change is not known in any turn before it is given again."""

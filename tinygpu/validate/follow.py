@@ -75,6 +75,10 @@ class Follower:
         """`name` is the variable of a loop."""
         raise NotImplementedError
 
+    def changed(self, stmt: ast.stmt) -> frozenset[str]:
+        """The arrays that a statement may write."""
+        raise NotImplementedError
+
     def written(self, stmt: ast.stmt, step: Assign, here: Here) -> Written:
         """What a statement writes, where the program does that step. Raises Differs."""
         raise NotImplementedError
@@ -129,8 +133,10 @@ class Follower:
         while queue:
             due = queue.popleft()
             match due.step:
-                case If(guard, inner) if not reads(guard):
+                case If(guard, inner) if not reads(guard) or self.told(guard, here):
                     queue.extendleft(replace(due, step=s, guards=(*due.guards, *conjuncts(guard))) for s in reversed(inner))
+                case Assign(guard=guard) as step if reads(guard) and self.told(guard, here):
+                    return replace(due, step=replace(step, guard=TRUE), guards=(*due.guards, *conjuncts(guard)))
                 case Array() | Fact():
                     continue
                 case _:
@@ -146,7 +152,17 @@ class Follower:
             raise Differs(stmt, "is a loop", does(due))
         axis = replace(due.step.axis, extent=self.meaning.term(due.step.axis.extent))
         low, high = self.bounds(stmt, axis, here)
+        for read in (*reads(low), *reads(high)):
+            array = self.meaning.arrays.get(read.tensor)
+            if array is None or array.owner != "thread" or read.tensor in self.changed(stmt):
+                raise Differs(stmt.iter, f"reads {read.tensor}, which others may change", "a loop ends at what the thread holds")
         self.turns(stmt, name, axis, tuple(Due(s, due.guards) for s in due.step.body), self.inside(here, axis, low, high))
+
+    def told(self, guard: Term, here: Here) -> bool:
+        """Whether all that a guard asks of data is known here, since loops around begin and end there."""
+        ends = {r.tensor for g in here.guards for r in reads(g)} - self.inputs
+        asked = [c for c in conjuncts(guard) if reads(c)]
+        return all({r.tensor for r in reads(c)} <= ends and here.holds(self.meaning.term(c)) for c in asked)
 
     def turns(self, stmt: ast.For, name: str, axis: Axis, wanted: Sequence[Due], inside: Here) -> None:
         """The turns of a loop, each of which is these steps."""
@@ -157,11 +173,13 @@ class Follower:
 
     def inside(self, here: Here, axis: Axis, low: Term, high: Term) -> Here:
         """The place inside of a loop of the text."""
-        if low == Const(0) and canonical(high) == canonical(axis.extent):
-            return here.inside(axis)
-        x = Var(axis.name)
+        x, lows, highs = Var(axis.name), parts_of("max", low), parts_of("min", high)
         free = replace(here, axes=tuple(a for a in here.axes if a.name != axis.name))
-        return replace(free, guards=(*here.guards, *(c for c in (canonical(low <= x), canonical(x < high)) if c != TRUE)))
+        whole = [end for end in highs if canonical(end) == canonical(axis.extent)]
+        if whole and (Const(0) in lows or here.holds(low >= 0)):
+            free, lows, highs = here.inside(axis), [t for t in lows if t != Const(0)], [t for t in highs if t not in whole]
+        facts = (*(canonical(t <= x) for t in lows), *(canonical(x < t) for t in highs))
+        return replace(free, guards=(*here.guards, *(c for c in facts if c != TRUE)))
 
     def choice(self, stmt: ast.If, queue: deque[Due], here: Here) -> None:
         """A condition: over indices it is known inside; one that reads memory is a step of the program."""
@@ -181,6 +199,13 @@ class Follower:
                 self.whole(stmt.body, tuple(Due(s, guards) for s in inner), inside)
             case Due(Assign() as step, guards):
                 data = conjunction(*(c for c in conjuncts(step.guard) if reads(c)))
+                asked = conjunction(*(c for c in conjuncts(guard) if reads(c)))
+                cells = {r.tensor for r in reads(guard)} <= {n for n, a in self.meaning.arrays.items() if a.owner == "thread"}
+                if cells and here.same(asked, self.meaning.term(data)):  # what else is asked is compared where the step is
+                    inside = self.under(here, conjunction(*(c for c in conjuncts(guard) if not reads(c))))
+                    step = replace(step, guard=conjunction(*(c for c in conjuncts(step.guard) if not reads(c))))
+                    self.whole(stmt.body, (Due(step, (*guards, *self.lasting(data))),), inside)
+                    return
                 self.asks(stmt.test, guard, data if here.same(guard, self.meaning.term(data)) else step.guard, here)
                 guards = (*guards, *self.lasting(step.guard))
                 self.whole(stmt.body, (Due(replace(step, guard=TRUE), guards),), inside)
@@ -250,6 +275,11 @@ class Follower:
         for goal in here.guards:
             if goal not in program and not base.holds(goal):
                 raise Differs(node, f"is done only where {text(goal)}", "the program does it elsewhere too")
+
+
+def parts_of(op: str, term: Term) -> list[Term]:
+    """What a `min` or a `max` is of, all of which it is at most, or at least."""
+    return [part for arg in term.args for part in parts_of(op, arg)] if isinstance(term, App) and term.op == op else [term]
 
 
 def does(due: Due | None) -> str:

@@ -17,7 +17,8 @@ from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import nonnegative
 from tinygpu.category.known import Known
 from tinygpu.category.linear import Polynomial, constant, number, plus, polynomial, times, without
-from tinygpu.category.term import BOOL, INDEX, App, Const, Term, Var, conjunction
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, exchange, reads, walk
+from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
 from tinygpu.validate.same import BUDGET, Here, canonical
@@ -55,7 +56,9 @@ class Width:
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            self.known[key] = self.seen(term, kind, here) or self._proved(term, kind, here)
+            self.known[key] = (
+                self.seen(term, kind, here) or self.seen(*promised(term, kind, here)) or self._proved(term, kind, here)
+            )
         return self.known[key]
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
@@ -102,6 +105,40 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
+    """The term where each element of data that a promise says to be below an extent is an axis of that extent."""
+    as_axes: dict[Term, Term] = {}
+    for cast in (t for t in walk(term) if isinstance(t, App) and t.op == "cast" and t.dtype == INDEX and reads(t)):
+        (element,) = cast.args
+        for fact in (f for p in here.promises if isinstance(element, Read) for f in instances(p, (element,))):
+            match fact:
+                case App("or", (App("not", (inside,)), body)) if here.holds(inside):
+                    ends = [_index(part, here) for part in conjuncts(body)]
+                    tops = [b for part in ends for a, b in [part.args] if part.op == "lt" and a == cast and not reads(b)]  # type: ignore[union-attr]
+                    if tops and (Const(0) <= cast) in ends:
+                        as_axes[cast] = Var(f"data {len(as_axes)}")
+                        here = here.inside(Axis(f"data {len(as_axes) - 1}", tops[0]))
+                        break
+    return exchange(term, as_axes), kind, here
+
+
+def _index(part: Term, here: Here) -> Term:
+    """A comparison of an element of data, of integers of its dtype, as one of indices."""
+    match part:
+        case App("lt" | "le" as op, (a, b), dtype) if a.dtype == "i32":
+            sides: list[Term] = []
+            for side in (a, b):
+                match side:
+                    case Const(int(value)):
+                        sides.append(Const(value))
+                    case App("cast", (Var() as size,)) if here.holds(size <= LEAST):
+                        sides.append(size)
+                    case _:
+                        sides.append(App("cast", (side,), INDEX))
+            return App(op, tuple(sides), dtype)
+    return part
 
 
 @lru_cache(maxsize=1 << 12)
