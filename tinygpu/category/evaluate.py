@@ -87,12 +87,14 @@ def _number(term: App, args: list[Number]) -> Number:
 
 
 def cast(term: Term, dtype: str) -> Term:
-    """`dtype(term)` of integers; a number is written as that number.
+    """`dtype(term)`; a whole number of a dtype is written as the one of the other.
 
     >>> cast(Const(-1, "i32"), "u8"), text(cast(Var("x", "i32"), "u8"))
     (Const(value=255, dtype='u8'), 'u8(x)')
     """
-    return Const(wrapped(term.value, dtype), dtype) if isinstance(term, Const) else App("cast", (term,), dtype)
+    if isinstance(term, Const) and {dtype, term.dtype} <= RANGE.keys():
+        return Const(wrapped(term.value, dtype), dtype)
+    return App("cast", (term,), dtype)
 
 
 def wrapped(value: Number, dtype: str) -> Number:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.carrier import lifted as lift
-from tinygpu.category.evaluate import cast as as_written
+from tinygpu.category.evaluate import cast
 from tinygpu.category.monoid import SCALARS, Carrier
-from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, INTEGERS, SHUFFLES, App, Const, Term, apply, pack, part
+from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
 from tinygpu.model.functions import OWN
@@ -84,9 +84,7 @@ def _cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
-    if isinstance(settled, Const) and settled.dtype in INTEGERS and dtype in INTEGERS:
-        settled = as_written(settled, dtype)
-    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else App("cast", (settled,), dtype))
+    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else cast(settled, dtype))
 
 
 def _extremum(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
