@@ -50,7 +50,13 @@ def use(installed: Path, *arguments: str, start: tuple[str, str] = ("-m", "tinyg
 def test_it_holds_what_it_needs_and_nothing_else(installed):
     (wheel,) = (installed / "dist").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("tinygpu/py.typed", "tinygpu/grammar/tgpu.lark", "tinygpu/errors/TG101.md", "tinygpu/cli.py"):
+    for needed in (
+        "tinygpu/py.typed",
+        "tinygpu/grammar/tgpu.lark",
+        "tinygpu/grammar/std/functions.tgpu",
+        "tinygpu/errors/TG101.md",
+        "tinygpu/cli.py",
+    ):
         assert needed in names
     assert all(name.startswith(("tinygpu/", "tinygpu-")) for name in names) and not any("__pycache__" in name for name in names)
     data = {

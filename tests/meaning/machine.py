@@ -38,6 +38,9 @@ class Machine(Plain):
         self.arrays = {t.name: Array(t.name, shape_of(t.shape, sizes), cells=dict(inputs[t.name])) for t in program.op.inputs}
         for output in program.op.outputs:
             self.arrays[output.name] = Array(output.name, shape_of(output.shape, sizes), True, True)
+            if output.inplace:  # they are one array
+                self.arrays[output.name] = self.arrays[output.inplace]
+                self.arrays[output.inplace].shared = True
         for space in program.workspaces:
             self.arrays[space.name] = Array(space.name, shape_of(space.extents, sizes), True, True)
         self.equations = Equations(program.op, sizes, inputs)  # of which ghosts may speak

@@ -59,6 +59,8 @@ DEFECTS = (
     Defect("a name may be of a cell that is written", "model/names.py", "if cell := next(cells, None):", "if cell := next(cells, None) and None:", wrong("TG172_named_before_it_is_written")),
     Defect("an index of an argument is bound by a def", "model/names.py", "& {*names_in(call.args)}:", "& {*call.args}:", wrong("TG103_names_hide")),
     Defect("a difference of two names is their sum", "model/binders.py", "return replace(index, op=inner, left=", "return replace(index, left=", "tests/model/test_names.py"),
+    Defect("what is stored in place may be read after", "obligations/inplace.py", "    in_front = TRUE if ours == theirs or ours[common : common + 1] < theirs[common : common + 1] else FALSE", "    in_front = TRUE", wrong("TG308_after_the_store")),
+    Defect("what is stored in place may be read by others", "obligations/inplace.py", "    return conjunction(*same, FALSE", "    return conjunction(FALSE", wrong("TG308_a_neighbour")),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
@@ -77,7 +79,8 @@ DEFECTS = (
     Defect("indices have 32 bits wherever somebody asks", "schedule/contract.py", '        "limits": _words(limits),', '        "limits": (),', "tests/validate/test_specs.py"),
     Defect("the sizes of the CPU are not limited", "schedule/contract.py", '        "counted": _words(counted),', '        "counted": (),', "tests/validate/test_cpu_width.py"),
     Defect("a precondition is not checked", "runtime/launch.py", "        yield f\"if {' or '.join([*tests, f'not ({_python(said)})'])}:\"", "        yield f\"if {' or '.join(tests) or 'False'}:\"", "tests/emit/test_launcher.py"),
-    Defect("outputs may overlap inputs", "runtime/launch.py", '    yield f"    _distinct({title}, {mine}, {others})"\n', "", "tests/emit/test_launcher.py"),
+    Defect("outputs may overlap inputs", "runtime/launch.py", '    yield f"    _distinct({title}, {mine}, {others}{same})"\n', "", "tests/emit/test_launcher.py"),
+    Defect("outputs may lie wherever an input does", "runtime/calls.py", "            if (number, place) in same and output.pointer == other.pointer:", "            if same and output.pointer == other.pointer:", "tests/emit/test_inplace.py"),
     Defect("32-bit indices are always taken", "runtime/launch.py", """{f'32 if {fits} else 64' if fits else '32'}""", "32", "tests/emit/test_cuda_call.py"),
     Defect("what is not there keeps a promise", "runtime/conditions.py", "(here, known, value >= 0, value < extent)", "(here, known, value >= 0)", "tests/emit/test_check_data.py"),
     Defect("a negative size is taken", "runtime/calls.py", "    if whole < 0:", "    if whole < -1:", "tests/emit/test_launcher.py"),

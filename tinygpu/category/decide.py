@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import at_corner, least_positive, range_of
 from tinygpu.category.known import Known
-from tinygpu.category.linear import ONE, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
+from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
 
 if TYPE_CHECKING:
     from tinygpu.category.region import Region
 
 MOVES = 3  # moves made one after the other
+TRIED = 128  # forms that moves lead to: what is seen in the library is seen within a hundred
 
 
 def holds(guard: Term, region: Region) -> bool | None:
@@ -116,11 +117,16 @@ def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
 
 def nonnegative(p: Polynomial, known: Known, moves: int = 0) -> bool:
     """Whether `p ≥ 0` is seen to hold at every point: at a corner, or by bounds of what moves make of it."""
-    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves))
+    return at_corner(p, known) or (moves > 0 and _bounded(p, known, moves, {}))
 
 
-def _bounded(p: Polynomial, known: Known, moves: int) -> bool:
-    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1) for q in _sufficient(p, known)))
+def _bounded(p: Polynomial, known: Known, moves: int, tried: dict[frozenset[tuple[Monomial, int]], int]) -> bool:
+    """Whether bounds show it after at most so many moves; the same moves in another order lead to what was `tried`."""
+    form = frozenset(p.items())
+    if tried.get(form, -1) >= moves or len(tried) >= TRIED:
+        return False
+    tried[form] = moves
+    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1, tried) for q in _sufficient(p, known)))
 
 
 def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
@@ -129,6 +135,8 @@ def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
     if low is not None and low != p:
         yield low
     for fact in known.sizes.facts:
+        if not any(c < 0 and p.get(m, 0) < 0 for m, c in fact.items()):
+            continue  # a fact that takes nothing negative away helps nothing
         if m := next((m for m in fact if m and p.get(m, 0) * fact[m] > 0), None):
             yield plus(p, fact, -max(1, p[m] // fact[m]))
     for monomial, c in p.items():

@@ -111,9 +111,17 @@ class Known:
                 return None if name in self.extents else 0
             case App("mod", (_, b)):
                 return 0 if self.positive(plus(polynomial(b), ONE, -1)) else None
+            case App("floordiv" | "ceildiv", (a, b)) if any(over(polynomial(a), fact) for fact in self.sizes.facts):
+                return 0 if self.positive(polynomial(b)) else None
             case App("floordiv" | "ceildiv" | "min" | "max" | "xor", (a, b)):
                 return 0 if self.positive(polynomial(a)) and self.positive(polynomial(b)) else None
         return None
+
+
+def over(p: Polynomial, fact: Polynomial) -> bool:
+    """Whether a polynomial is one that is not negative, or that and a number."""
+    more = number(plus(p, fact, -1))
+    return more is not None and more >= 0
 
 
 @lru_cache(maxsize=512)

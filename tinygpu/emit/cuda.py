@@ -107,8 +107,9 @@ def kernel_source(program: Program, number: int) -> str:
 
 
 def unwritten(program: Program, launch: Launch) -> frozenset[str]:
-    """The arrays in global memory that nobody writes during a launch."""
+    """The arrays in global memory that nobody writes during a launch, under whatever name."""
     changed = written(launch.body)
+    changed |= {source for output, source in program.op.inplace.items() if output in changed}
     return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in changed)
 
 

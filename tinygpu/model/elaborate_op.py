@@ -77,7 +77,7 @@ def _declared(op: tree.Op, scope: Scope) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for role, declarations in (("input", op.inputs), ("output", op.outputs)):
         for one in declarations:
-            tensor = _tensor(one, role, scope)
+            tensor = _tensor(one, role, replace(scope, tensors=tensors))
             if role == "output" and one.shape is None:
                 scope.problems.say("TG129.output", one.span, name=one.name, dtype=one.dtype)
             if one.name in tensors:
@@ -123,7 +123,24 @@ def _extents(equation: tree.Equation | tree.View) -> tuple[tree.Expr, ...]:
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
-    return Tensor(declaration.name, dtype, shape, role, declaration.span)
+    return Tensor(declaration.name, dtype, shape, role, declaration.span, _placed(declaration, dtype, shape, role, scope))
+
+
+def _placed(declaration: tree.TensorDecl, dtype: str, shape: tuple[Term, ...], role: str, scope: Scope) -> str:
+    """The input in whose memory an output may lie: an array of its dtype and shape, and no other output's. Empty after a message."""
+    name, other, span = declaration.name, declaration.inplace, declaration.span
+    there = scope.tensors.get(other)
+    if not other or (there and UNKNOWN in (dtype, there.dtype)):
+        return ""
+    if role == "input":
+        scope.problems.say("TG164.input", span, name=name, other=other)
+    elif there is None or there.role != "input" or there.shape != shape or there.dtype != dtype or not shape:
+        scope.problems.say("TG164.other", span, *(t.span for t in (there,) if t), name=name, other=other)
+    elif any(t.inplace == other for t in scope.tensors.values()):
+        scope.problems.say("TG164.twice", span, name=name, other=other)
+    else:
+        return other
+    return ""
 
 
 def _possible(tensors: tuple[Tensor, ...]) -> Iterator[Term]:

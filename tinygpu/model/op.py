@@ -24,13 +24,15 @@ Declared = tree.Param | tree.Monoid | tree.Op
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A named array: `shape` of index terms over the sizes; rank 0 inputs are scalar arguments. `role`: input, output, intermediate."""
+    """A named array: `shape` of index terms over the sizes; rank 0 inputs are scalar arguments. `role`: input, output, intermediate. An output may
+    lie in the memory of the input that `inplace` names."""
 
     name: str
     dtype: str
     shape: tuple[Term, ...]
     role: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    inplace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,11 @@ class Op:
     def tensors(self) -> tuple[Tensor, ...]:
         """Inputs, then outputs: the arguments of a kernel, in order."""
         return self.inputs + self.outputs
+
+    @property
+    def inplace(self) -> dict[str, str]:
+        """The outputs that may lie in the memory of an input, each with that."""
+        return {t.name: t.inplace for t in self.outputs if t.inplace}
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name, intermediates included."""

@@ -26,6 +26,7 @@ from tinygpu.simulate.fault import (
     HoldsViolated,
     NeverStored,
     OutOfBounds,
+    Overwritten,
     Race,
     ReadOutput,
     Uninitialised,
@@ -50,7 +51,7 @@ def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterato
             yield "element", (element(array, index), element(array, index))
         case NeverStored(array, index):
             yield "element", (element(array, index),)
-        case Uninitialised(at, array, index) | ReadOutput(at, array, index):
+        case Uninitialised(at, array, index) | ReadOutput(at, array, index) | Overwritten(at, array, index):
             yield from _where(at)
             yield "cell" if isinstance(seen, Uninitialised) else "element", (element(array, index),)
         case Race(at, array, index, first):

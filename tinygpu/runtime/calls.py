@@ -157,11 +157,13 @@ def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) ->
     return next(iter(launchers.values()))
 
 
-def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...]) -> None:
-    """No output shares memory with an input or with another output."""
+def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...], same: tuple[tuple[int, int], ...] = ()) -> None:
+    """No output shares memory with an input or with another output; but of the pairs that may be the `same` array, by their numbers."""
     for number, output in enumerate(outputs):
         start, end = output.pointer, output.pointer + output.nbytes
-        for other in inputs + outputs[:number]:
+        for place, other in enumerate(inputs + outputs[:number]):
+            if (number, place) in same and output.pointer == other.pointer:
+                continue
             if start < other.pointer + other.nbytes and other.pointer < end and output.nbytes and other.nbytes:
                 said = f"{output.name} shares memory with {other.name}; outputs need memory of their own"
                 _fail(ValueError, "TG807", function, said)

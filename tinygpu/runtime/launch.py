@@ -139,7 +139,8 @@ def _arrays(spec: _Spec, keyword: str, arrays: Mapping[str, Any], like: str, oth
         yield f"    v_{name} = _writable({title}, {said!r}, v_{name}, {dtype!r}, {_shown(shape)!r}, {len(shape)})"
         yield from ("    " + line for line in _fits(spec, name, shape, []))
     yield f"    _same_device({title}, {others} + {mine})"
-    yield f"    _distinct({title}, {mine}, {others})"
+    same = f", {spec['inplace']!r}" if keyword == "out" and spec.get("inplace") else ""
+    yield f"    _distinct({title}, {mine}, {others}{same})"
 
 
 def _data_checked(spec: _Spec) -> Iterator[str]:

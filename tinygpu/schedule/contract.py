@@ -33,10 +33,13 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
     program that a CPU runs, and `counted` what its loops count to; `keys` are the hashes of the kernels' texts."""
     op = program.op
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
+    places = [t.name for t in op.inputs if t.shape]
+    inplace = tuple((n, places.index(t.inplace)) for n, t in enumerate(op.outputs) if t.inplace)
     return {
         "name": program.name,
         "inputs": {t.name: (t.dtype, _words(t.shape) if t.shape else None) for t in op.inputs},
         "outputs": {t.name: (t.dtype, _words(t.shape)) for t in op.outputs},
+        **({"inplace": inplace} if inplace else {}),
         "workspaces": {w.name: (w.dtype, _words(w.extents)) for w in program.workspaces},
         "sizes": tuple(op.sizes),
         "solved": {s.size: (s.tensor, s.axis, text(s.offset), text(s.factor)) for s in solve(op)[0]},

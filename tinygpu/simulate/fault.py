@@ -96,6 +96,16 @@ class ReadOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class Overwritten:
+    """An element of an input in whose memory an output may lie, which `at` reads and another thread, or an earlier step, stores; or the other way round."""
+
+    at: At
+    array: str
+    index: tuple[int, ...]
+    stores: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Race:
     """Two threads meet at one element, one of them writing, and nothing orders them. `first` came first in this run.
 
@@ -154,7 +164,16 @@ class HoldsViolated:
 
 
 Fault: TypeAlias = (
-    OutOfBounds | Uninitialised | DoubleStore | NeverStored | ReadOutput | Race | Divergent | DivisionByZero | HoldsViolated
+    OutOfBounds
+    | Uninitialised
+    | DoubleStore
+    | NeverStored
+    | ReadOutput
+    | Overwritten
+    | Race
+    | Divergent
+    | DivisionByZero
+    | HoldsViolated
 )
 
 
@@ -199,6 +218,10 @@ def sentence(fault: Fault) -> str:
             return f"{at}: {element(array, index)} is stored again, after {first}"
         case ReadOutput(at, array, index):
             return f"{at}: {element(array, index)} is an output and is read"
+        case Overwritten(at, array, index, True):
+            return f"{at}: {element(array, index)} is stored, where another thread reads what was there"
+        case Overwritten(at, array, index):
+            return f"{at}: {element(array, index)} is read, where something else may be stored already"
         case Race(at, array, index, first):
             past, now = fault.verbs
             return f"{at}: {now} {element(array, index)}, which {first} {past}, with nothing between them"

@@ -187,7 +187,7 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     if id(step) not in run.nests:
         run.nests[id(step)] = find_nest(step)
     nest = run.nests[id(step)]
-    if nest is None:
+    if nest is None or run.arrays[nest.assign.target].twin is not None:  # one turn may read what another one stores
         return False
     values = [run.value(axis.extent, mask) for axis in nest.axes]
     if any(np.ndim(e) for e in values):

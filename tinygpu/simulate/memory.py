@@ -20,13 +20,14 @@ from tinygpu.simulate.box import flat
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
 from tinygpu.simulate.group import Execution, offenders
 from tinygpu.simulate.shadow import Access, Shadow
+from tinygpu.simulate.twin import Twin
 
 
 @dataclass(slots=True)
 class Memory:
     """The elements in a row; a thread's cells as one row of all lanes for each cell, since most indices are the same for all lanes.
 
-    `written`: by anybody so far; `ready`: what may be read, of an output what earlier launches left, of an input all, else what is written. `offset`: of each lane, where its block's cells begin. The shadow is there where threads may meet.
+    `written`: by anybody so far; `ready`: what may be read, of an output what earlier launches left, of an input all, else what is written. `offset`: of each lane, where its block's cells begin. The shadow is there where threads may meet, the twin where an output may lie in an input's memory.
     `induced`: a state, whose errors grow from turn to turn.
     """
 
@@ -38,6 +39,7 @@ class Memory:
     ready: Array | None = None
     offset: Array | int = 0
     shadow: Shadow | None = None
+    twin: Twin | None = None
     induced: bool = False
 
     @classmethod
@@ -62,6 +64,8 @@ class Memory:
             self._check(self.ready, spot, points, index, place, faults)
             if self.shadow is not None:
                 self.shadow.touch(READ, Access.of(place, spot, points), faults)
+        if self.twin is not None and self.values.size:
+            self.twin.read(Access.of(place, spot, points), faults)
         return self._at(spot, index)
 
     def store(
@@ -80,6 +84,8 @@ class Memory:
         access = Access.of(place, spot, points, np.shape(value))
         if self.shadow is not None:
             self.shadow.touch(monoid or STORE, access, faults)
+        if self.twin is not None:
+            self.twin.store(access, faults)
         given = access.spread(value)
         if not monoid:
             self.values[access.address], self.written[access.address] = given, True

@@ -27,6 +27,7 @@ from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.reference import whole
 from tinygpu.simulate.schedule import Schedule
 from tinygpu.simulate.shadow import Clock, Moments, Shadow
+from tinygpu.simulate.twin import Twin
 
 BUDGET = 1 << 30
 WORK = 1 << 62
@@ -61,7 +62,8 @@ def simulate(
     arrays = _inputs(program.op, env, inputs)
     arrays |= _states(program.op, env, inputs, undefined) if any(isinstance(s, Ghost) for s in program.steps) else {}
     arrays |= {name: Memory.of(name, space, shape, unwritten(math.prod(shape), dtype)) for name, dtype, space, shape in written}
-    run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined)
+    twins = tuple((name, program.op.inplace[name]) for name in program.op.inplace)
+    run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined, twins)
     try:
         for number, launch in enumerate(program.launches):
             run.launch(number, launch)
@@ -88,6 +90,7 @@ class Simulation:
     order: int | None
     vectorise: bool
     undefined: bool | None
+    twins: tuple[tuple[str, str], ...] = ()
 
     def launch(self, number: int, launch: Launch) -> None:
         """All blocks of one launch."""
@@ -118,6 +121,9 @@ class Simulation:
     def _begin(self, launch: Launch) -> list[tuple[Memory, bool]]:
         """The launch begins; gives the global arrays that its threads may meet in, and whether they do more than one thing there."""
         found, watched = accesses(launch), []
+        for output, source in self.twins:
+            one, two = self.arrays[output], self.arrays[source]
+            one.twin = two.twin = Twin.of(source, two.extents, one.written)
         for name, array in self.arrays.items():
             kinds = found.get(name, frozenset())
             array.shadow = None

@@ -136,12 +136,14 @@ Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class TensorDecl(Node, tensor="name dtype shape", shown="{name}: {dtype}⟨[{shape}]⟩"):
-    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape."""
+class TensorDecl(Node, tensor="name dtype shape inplace", shown="{name}: {dtype}⟨[{shape}]⟩⟨ inplace {inplace}⟩"):
+    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape; `inplace` names the input where an output may
+    lie."""
 
     name: str
     dtype: str
     shape: tuple[Expr, ...] | None = None
+    inplace: str = ""
 
 
 class Family(Node, family="variable *dtypes", shown="[{variable} in {{{dtypes}}}]"):

@@ -95,8 +95,12 @@ class Reader:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
                 return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
-                parts = [self.guard(first), *map(self._maybe, others)]
-                return Value(App("and" if isinstance(op, ast.And) else "or", tuple(parts), BOOL), "bool")
+                parts, here, both = [self.guard(first)], self.here, isinstance(op, ast.And)
+                for other in others:  # asked only where those before it do not decide
+                    self.here = self.here.under(parts[-1] if both else App("not", (parts[-1],), BOOL))
+                    parts.append(self._maybe(other))
+                self.here = here
+                return Value(App("and" if both else "or", tuple(parts), BOOL), "bool")
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(node, self.guard(test), body, other)
             case ast.Subscript(value=ast.Name() as base, slice=place):

@@ -46,7 +46,7 @@ class Width:
     known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.forms = tuple(polynomial(t) for t in self.limits)
+        self.forms = tuple(polynomial(form) for t in self.limits for form in dict.fromkeys((t, canonical(t))))
         self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
 
     def fits(self, term: Term, kind: str, here: Here) -> bool:
