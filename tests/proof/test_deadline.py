@@ -7,6 +7,7 @@ after each of them the same check gives the same proof.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -101,12 +102,17 @@ def test_a_solver_is_ended_and_its_silence_is_no_answer() -> None:
 
 
 def test_memory_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "ROOM", 1 << 24)
+    held = iter((10**9, 2 * 10**9, 3 * 10**9))
+    monkeypatch.setattr(deadline, "resident", lambda: next(held))
     monkeypatch.setattr(deadline, "OFTEN", 0.0)
-    with pytest.raises(Expired, match="GB of memory"), within(60):
-        kept = [bytearray(b"x" * (1 << 20)) for _ in range(32)]
+    with pytest.raises(Expired, match=r"1\.6 GB of memory"), within(60):
         look()
-        assert not kept
+        look()
+    assert not list(held)
+
+
+def test_and_what_a_process_holds_is_seen() -> None:
+    assert deadline.resident() > 1 << 20 or not Path("/proc/self/statm").exists()
 
 
 def test_who_works_for_somebody_has_no_more_time_than_that_one() -> None:

@@ -138,6 +138,8 @@ def like(pattern: Term, term: Term, name: str) -> Term | None:
     match pattern, term:
         case Var(own), _ if own == name:
             return term
+        case App("add" | "sub" | "neg", _, "index"), _ if (point := solve(pattern, term, name, only=False)) is not None:
+            return point  # a sum in another order
         case App(op, args), App(other, terms) if op == other and len(args) == len(terms):
             found = {like(p, t, name) for p, t in zip(args, terms, strict=True) if name in variables(p)}
             return found.pop() if len(found) == 1 else None
