@@ -1,9 +1,8 @@
 """What calls make of the terms that they are given: functions, casts, shuffles, values of carriers and their components.
 
-Comes in: the tree of a call, its name with a family's variable resolved, and the terms of its arguments. Goes out: a term, or a
-message. The one idea: nothing here elaborates, so arguments are what they are wherever they stand. The name of a monoid makes a
-value from one term for each component, and one value from two; all lanes of a warp take part in a shuffle, so it stands where all
-of them evaluate it: in the value of an assignment.
+Comes in: the tree of a call, its name with a family's variable resolved, and the terms of its arguments. Goes out: a term, or a message. The one
+idea: nothing here elaborates. The name of a monoid makes a value from one term for each component, and one value from two; all lanes of a
+warp take part in a shuffle, so it stands where all of them evaluate it: in the value of an assignment.
 """
 
 from __future__ import annotations
