@@ -22,6 +22,7 @@ from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
+from tinygpu.derive.state import induced
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
@@ -42,7 +43,7 @@ def derive(machine: model.Machine) -> Program:
     op = machine.op
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
     build = Build(names_taken(machine), {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
-    build.core = machine.arch == CPU
+    build.core, build.states, build.together = machine.arch == CPU, op.states, op.together
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)
     workspaces = tuple(Array(t.name, t.dtype, tuple(map(natural, t.shape)), WORKSPACE, span=t.span) for t in machine.workspaces)
@@ -134,7 +135,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
 
 def asks(plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """The parts of a plan's guard that stand around its steps, and those that stand in them. A plan without folds asks at its store."""
-    before = known(plan, around) if outer_folds(plan.value) or plan.scan else ()
+    before = known(plan, around) if outer_folds(plan.value) or plan.scan or plan.induced else ()
     return before, tuple(p for p in plan.parts if p not in around.given.union(before))
 
 
@@ -148,7 +149,9 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
     if first.scan:
         build.alive[first.kept] = around.path
         return before, scanned(build, first.scan, first.cells, place)
-    steps, values = folded(build, tuple(p.value for p in batch), place, tuple(p.kept for p in batch))
+    first_steps, values = induced(build, tuple(p.value for p in batch), place, around.path)
+    steps, values = folded(build, values, place, tuple(p.kept for p in batch))
+    steps = first_steps + steps
     for plan, value in zip(batch, values, strict=True):
         if plan.kept:
             build.alive[plan.kept] = around.path

@@ -6,13 +6,28 @@ The one idea: of the vector factors around an access, the innermost loop is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import FLOATS, App, Axis, Const, Term, Var, conjunction, memoised, reads, rebuild, substitute, variables
+from tinygpu.category.term import (
+    FLOATS,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    memoised,
+    reads,
+    rebuild,
+    substitute,
+    variables,
+)
 from tinygpu.category.text import claimed
 from tinygpu.derive.tile import Tile
 from tinygpu.diagnostic import Span
+from tinygpu.model.op import Equation
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Step
 from tinygpu.record import dataclass, field, replace
@@ -47,6 +62,9 @@ class Build:
     core: bool = False
     tiles: dict[str, Tile] = field(default_factory=dict)
     copies: dict[str, tuple[Step, ...]] = field(default_factory=dict)
+    states: tuple[Equation, ...] = ()
+    together: Callable[[str], tuple[Equation, ...]] = lambda name: ()
+    held: dict[tuple[object, ...], Read] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
 
     def fresh(self, base: str) -> str:

@@ -26,6 +26,7 @@ from tinygpu.category.term import (
     exchange,
     memoised,
     negation,
+    reads,
     rebuild,
     select,
     substitute,
@@ -51,7 +52,7 @@ class Plan:
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
     local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
-    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell.
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell; `induced`, it reads a state.
     """
 
     target: str
@@ -69,6 +70,7 @@ class Plan:
     update: str = ""
     ways: Mapping[str, str] = field(default_factory=dict)
     scan: Scan | None = None
+    induced: bool = False
 
 
 Cells = Mapping[Term, Term]
@@ -94,6 +96,7 @@ def plan(
     return Plan(
         equation.target, equation.value.dtype, pull.index, pulled, own_cells, loops, (*begun, *mine), absent, stored, kept, equation.span,
         apart, pulled.monoid if atomic(phase) and isinstance(pulled, Fold) else "", phase.ways,
+        induced=any(r.tensor in {s.target for s in build.states} for r in reads(pulled)),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
+from tinygpu.model.assignment import indices
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
@@ -19,7 +20,7 @@ from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
-from tinygpu.model.op import Op, Tensor, source
+from tinygpu.model.op import Op, Tensor, source, without_states
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
@@ -226,14 +227,15 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     hiding = replace(scope, tensors={t.name: t for t in (*op.tensors, *op.intermediates)})
     for name in constants:
         replace(hiding, constants={}).hides(name, draft.params[name].span, "the param")
-    tables = [factor_table(one, hiding) for one in clauses.launches]
+    turns = {a.name for e in op.states for a in (*indices(e, scope), *e.axes)} - {
+        a.name for e in without_states(op).equations for a in indices(e, scope)
+    }
+    tables = [{n: f for n, f in factor_table(one, hiding).items() if n not in turns or f.carried} for one in clauses.launches]
     crossing: tuple[Tensor, ...] = ()
     if clauses.program:
         launches = explicit(clauses, tables[0], scope, draft.place)
-    elif op.states:
-        problems.say("TG109.state", draft.place, op.states[0].span, name=op.states[0].target)
     else:
-        launches, crossing = several(clauses, op, tables, scope, conjunction(*op.where, *where), draft.place)
+        launches, crossing = several(clauses, without_states(op), tables, scope, conjunction(*op.where, *where), draft.place)
     if draft.tree.arch == CPU:
         _registers((f for table in tables for f in table.values()), launches, problems)
     if len(problems) > before:

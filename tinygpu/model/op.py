@@ -130,6 +130,13 @@ class Op:
         return next(e for e in self.equations if e.target == target)
 
 
+def without_states(op: Op) -> Op:
+    """The op for whom places what it computes: a state is computed where it is read."""
+    states = {e.target for e in op.states}
+    equations = tuple(e for e in op.equations if e.target not in states)
+    return replace(op, equations=equations, intermediates=tuple(t for t in op.intermediates if t.name not in states))
+
+
 # ── its declarations ───────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -36,7 +36,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.op import Op
 from tinygpu.obligations.bijection import given_back
-from tinygpu.obligations.exchange import Threads
+from tinygpu.obligations.exchange import Threads, stepped
 from tinygpu.obligations.recurrence import one_point
 from tinygpu.obligations.shape import combine
 from tinygpu.program.space import WORKSPACE
@@ -105,8 +105,12 @@ def written(cells: Cells, value: Term, here: Term, update: str) -> Term:
     return combine(monoid.op, dtype, cells.value, more) if dtype in INTEGERS else App(monoid.op, (cells.value, more), dtype)
 
 
-def merged(guard: Term, new: Term, old: Term) -> Term:
-    """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions."""
+def merged(guard: Term, new: Term, old: Term, point: Region | None = None) -> Term:
+    """`new` where the guard holds, else `old`; an accumulation onto `old` stays one, of guarded contributions. Of a cell that has no index, what is
+    done at a point may be a step of a prefix."""
+    chosen = select(guard, new, old)
+    if point is not None and (step := stepped(chosen, point)) != chosen:
+        return step
     for monoid in monoids_on(new.dtype):
         operands = spine(monoid.op, new)
         exact = monoid.commutative and old.dtype in INTEGERS  # of floats the order of operands may matter
@@ -116,7 +120,7 @@ def merged(guard: Term, new: Term, old: Term) -> Term:
             folds = [p if isinstance(p, Fold) and p.monoid == monoid else Fold(monoid, (), TRUE, p, new.dtype) for p in parts]
             under = (replace(f, guard=conjunction(guard, f.guard)) for f in (fresh(f, variables(guard)) for f in folds))
             return combine(monoid.op, new.dtype, old, *under)
-    return select(guard, new, old)
+    return chosen
 
 
 def spine(op: str, term: Term) -> tuple[Term, ...]:

@@ -262,6 +262,7 @@ def windowed(op: str, own: Term, condition: Term, other: Term, point: Region, or
     """
     monoid = of_op(op)
     extents, parts = point.extents, conjuncts(condition)
+    other = other.body if isinstance(other, Fold) and not other.axes and other.guard == TRUE else other
     given = frozenset((*point.guard, *parts))
     for part in parts:
         name, move = shift(part, extents)

@@ -206,7 +206,7 @@ class Execution:
             both = merged(guard, new.args[0], cells.value)
             if both != select(guard, new.args[0], cells.value):
                 return self.named(cells, both, point.axes)
-        return merged(guard, new, cells.value)
+        return merged(guard, new, cells.value, None if cells.formals else point)
 
     def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Region, span: Span) -> None:
         """What is said of a cell is its value; the number that is held stays what it is, unless what is said is an integer made of such."""

@@ -1,0 +1,135 @@
+"""States of which every element goes its own way: a thread holds it in a cell, turn by turn.
+
+    c := base        c holds u[0, i]        for t < T { c := step        c holds u[t + 1, i] }        u[T, i]  ↦  c
+
+Comes in: values over factors that read states. Goes out: steps, and the values with cells in place of states. The one idea: the induction that defines a
+state is the loop, and its claim at each turn is a ghost fact. What reads its neighbours needs threads that work together, and a program of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import (
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    exchange,
+    reads,
+    rebuild,
+    select,
+    substitute,
+    variables,
+)
+from tinygpu.derive.fold import Place, folded
+from tinygpu.derive.nest import REGISTER, TIME, Build, guarded, loops, point
+from tinygpu.derive.operand import fill
+from tinygpu.model.op import Equation
+from tinygpu.model.problems import refused
+from tinygpu.program.step import Assign, For, Ghost, Step
+from tinygpu.record import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """States that go on together at one place, `index` without the time, each in a cell; what is made of them is in another one until all are made."""
+
+    build: Build
+    group: tuple[Equation, ...]
+    index: tuple[Term, ...]
+    held: Mapping[str, Read]
+    made: Mapping[str, Read]
+    place: Place
+
+    def at(self, state: Equation, time: Term) -> Read:
+        """A state here, at a time."""
+        place = [a.name for a in state.axes].index(state.along)
+        return Read(state.target, (*self.index[:place], time, *self.index[place:]), state.value.dtype, state.span)
+
+    def value(self, state: Equation, time: Term, value: Term, known: Mapping[Term, Term]) -> Term:
+        """What its equation makes of it then, of what is `known`. Raises TG109 where that needs more."""
+        names = [a.name for a in state.axes]
+        bind = dict(zip(names, self.at(state, time).index, strict=True))
+        found = exchange(in_time(simplify(substitute(value, bind), Region(self.build.axes)), self.build), known)
+        for read in reads(found):
+            if read.tensor in (one.target for one in self.group):
+                raise refused("TG109.state", self.place.span, state.span, name=state.target)
+        return found
+
+    def set(self, state: Equation, target: Read, value: Term, time: Term | None = None) -> tuple[Step, ...]:
+        """The steps that put a value into a cell, which then holds the state of a time. A cell beyond the output is set too, so that nothing is left of
+        what an earlier turn of the loops around made of it."""
+        before, (value,) = folded(self.build, (value,), self.place, ("",))
+        value = select(conjunction(*self.place.rest), value, fill(value.dtype))
+        first = Assign(target.tensor, target.index, value, span=state.span)
+        fact = () if time is None else (Ghost(target.tensor, target.index, self.at(state, time), state.span),)
+        each = tuple(replace(a, sort=REGISTER) for a in self.place.cells)
+        return before + loops(each, (first, *(guarded(self.place.rest, fact, state.span) if fact else ())), state.span)
+
+    def steps(self, end: Term) -> Iterator[Step]:
+        """All of it, up to a time."""
+        for state in self.group:
+            first = self.value(state, Const(0), state.cases[0][1], {})
+            yield from self.set(state, self.held[state.target], first, Const(0))
+        turn = Axis(self.build.fresh(self.group[0].along), end, TIME)
+        now, then = Var(turn.name), Var(turn.name) + 1
+        body: list[Step] = []
+        known: dict[Term, Term] = {self.at(s, now): self.held[s.target] for s in self.group}
+        alone = self.made is self.held
+        for state in self.group:
+            target = self.made[state.target]
+            value = self.value(state, then, state.cases[1][1], known)
+            body += self.set(state, target, value, then)
+            known[self.at(state, then)] = target
+        for state in () if alone else self.group:
+            body += self.set(state, self.held[state.target], self.made[state.target])
+        yield For(turn, tuple(body), self.place.span)
+
+
+def induced(
+    build: Build, values: tuple[Term, ...], place: Place, path: tuple[int, ...]
+) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
+    """`values → (steps, values)`: after the steps, the values without states. What was computed in the same turn of the loops around is there."""
+    states = {e.target: e for e in build.states}
+    steps: list[Step] = []
+    known: dict[Term, Term] = {}
+    for read in dict.fromkeys(r for value in values for r in reads(value) if r.tensor in states):
+        state = states[read.tensor]
+        axis = [a.name for a in state.axes].index(state.along)
+        time, index = read.index[axis], (*read.index[:axis], *read.index[axis + 1 :])
+        if variables(time) - build.sizes:
+            raise refused("TG109.state", place.span, state.span, name=state.target)
+        key = (state.target, time, index, place.cells, place.rest, path)
+        if key not in build.held:
+            group = build.together(state.target)
+            held = {s.target: cell(build, s, "cell", place) for s in group}
+            made = {s.target: cell(build, s, "next", place) for s in group} if len(group) > 1 else held
+            steps += Course(build, group, index, held, made, place).steps(time)
+            build.held |= {(name, *key[1:]): one for name, one in held.items()}
+        known[read] = build.held[key]
+    return tuple(steps), tuple(exchange(value, known) for value in values)
+
+
+def in_time(term: Term, build: Build) -> Term:
+    """A value whose folds are loops of the thread."""
+    if isinstance(term, Fold):
+        names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in term.axes}
+        axes = tuple(
+            replace(a, name=n.name, sort=TIME) for a, n in zip(term.axes, names.values(), strict=True) if isinstance(n, Var)
+        )
+        guard, body = (in_time(substitute(t, names), build) for t in (term.guard, term.body))
+        return replace(term, axes=axes, guard=guard, body=body)
+    return rebuild(term, lambda inner: in_time(inner, build))
+
+
+def cell(build: Build, state: Equation, word: str, place: Place) -> Read:
+    """A new cell of a thread, one for each point of the output's own factors."""
+    name = build.fresh(f"{state.target}_{word}")
+    build.local(name, state.value.dtype, place.cells, state.span)
+    return Read(name, point(place.cells), state.value.dtype)
