@@ -91,11 +91,8 @@ INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
 SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
 UNSIGNED = tuple(name for name in INTEGERS if name not in SIGNED)
 HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.bits == 16)
-SMALL = tuple(
-    row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8
-)  # whole numbers that every 16-bit float has
-NARROW = tuple(name for name in INTEGERS if DTYPE[name].bits < 32)
-LONG = tuple(name for name in INTEGERS if DTYPE[name].bits == 64)
+SMALL = tuple(row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8)  # numbers that every 16-bit float has
+NARROW, LONG = (tuple(name for name in INTEGERS if DTYPE[name].bits in bits) for bits in ((8, 16), (64,)))
 NATIVE = tuple(name for name in DTYPE if name in (*FLOATS, *INTEGERS) and name not in HALVES)  # what kernels compute with
 DTYPES = tuple(DTYPE)
 BITS = {name: DTYPE[name].bits for name in INTEGERS}

@@ -62,8 +62,7 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
 
     For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
     """
-    inputs = random_inputs(op, sizes, seed)
-    used = index_ranges(op, sizes)
+    inputs, used = random_inputs(op, sizes, seed), index_ranges(op, sizes)
     for tensor in op.inputs:
         values = load(inputs[tensor.name], tensor.dtype)
         if tensor.name in used or not values.ndim or not values.shape[-1]:
@@ -105,8 +104,7 @@ def _handed(tensor: Tensor, values: Any) -> Array:
 
 
 def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
-    shape = box_of(tensor.shape, env)
-    if math.prod(shape) > MOST:
+    if math.prod(shape := box_of(tensor.shape, env)) > MOST:
         raise SimulationBudget(f"{tensor.name} would have {math.prod(shape)} elements")
     # Each tensor has its own stream, so that adding an input leaves the others as they are.
     chance = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
