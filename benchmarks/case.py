@@ -20,7 +20,7 @@ from benchmarks import peers_torch
 from benchmarks.rounds import Race, race
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import outside_dtype
+from tinygpu.category.number import outside, outside_dtype
 from tinygpu.category.term import FLOATS
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -114,7 +114,7 @@ def arrays(op: Op, case: Case, sizes: dict[str, int]) -> tuple[Inputs, tuple[Arr
         if tensor.name in case.draw:
             inputs[tensor.name] = case.draw[tensor.name](chance, shape, sizes)
         elif tensor.shape:
-            inputs[tensor.name] = chance.standard_normal(shape, dtype=np.float32).astype(outside_dtype(tensor.dtype), copy=False)
+            inputs[tensor.name] = outside(chance.standard_normal(shape, dtype=np.float32), tensor.dtype)
         else:
             inputs[tensor.name] = 1.5
     return inputs, tuple(poisoned(tuple(int(evaluate(e, sizes)) for e in t.shape), outside_dtype(t.dtype)) for t in op.outputs)

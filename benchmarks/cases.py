@@ -52,6 +52,14 @@ def octets(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str,
     return chance.integers(0, 256, shape, dtype=np.uint8)
 
 
+def words(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    return chance.integers(0, 1 << 32, shape, dtype=np.uint32)
+
+
+def signed(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    return chance.integers(-128, 128, shape, dtype=np.int8)
+
+
 ELEMENTS = (
     Case("copy", "copy", "copy", LINE, lambda i, y: np.copyto(y, i["x"]), "copyto(y, x)", 0.95, ("copy_v4[T=f32]",)),
     Case("saxpy", "saxpy", "saxpy", LINE, peers.saxpy, "multiply, add", 0.95, ("saxpy_v4",)),
@@ -111,6 +119,8 @@ PRODUCTS = (
     Case("A @ A.T", "matmul_transposed", "gram", {"M": 1024, "K": 1024}, lambda i, c: np.matmul(i["A"], i["A"].T, out=c), "A @ A.T", 0.4,
          note="numpy computes half of it, the other half is its mirror image"),
     Case("A @ B of halves", "matmul_half", "matmul_half", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
+    Case("A @ B of bytes", "quantised", "matmul_i8", {"M": 512, "N": 512, "K": 512}, peers.product_of_bytes, "A.astype(i32) @ B.astype(i32)", draw={"A": signed, "B": signed}),
+    Case("matrix of nibbles times vector", "quantised", "matvec4", {"M": SIDE, "G": 128}, peers.matvec_of_nibbles, "unpacked, then A @ x", draw={"w": words}),
     Case("A @ B, batched", "matmul_shared", "batched_matmul", {"G": 8, "M": 512, "N": 512, "K": 512}, peers.product, "A @ B", 0.4),
     Case("two layers", "mlp", "mlp", {"M": 512, "K": 512, "H": 256, "N": 512}, peers.mlp, "maximum(x @ V, 0) @ W"),
     Case("attention", "online_softmax", "attend", {"Q": 1024, "K": 1024, "D": 64}, peers.attend, "softmax(score) @ value"),

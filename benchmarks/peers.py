@@ -236,6 +236,15 @@ def product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"], i["B"], out=c)
 
 
+def matvec_of_nibbles(i: Inputs, y: Array) -> None:
+    q = (i["w"][:, :, None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15).reshape(len(i["w"]), -1)
+    np.matmul((q.astype(i["x"].dtype) - 8) * np.repeat(i["s"], 32, axis=1), i["x"], out=y)
+
+
+def product_of_bytes(i: Inputs, c: Array) -> None:
+    c[...] = np.matmul(i["A"].astype(np.int32), i["B"].astype(np.int32)) * i["a"][:, None] * i["b"]
+
+
 def half_product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype), out=c)
 

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from tests.laws.points import box, points
+from tests.program.library import proof_of
+from tinygpu import pipeline
 from tinygpu.category.bounds import range_of
 from tinygpu.category.carrier import allowed
 from tinygpu.category.decide import holds
@@ -29,6 +31,8 @@ from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Fold, Read, Term
 from tinygpu.category.to_numpy import evaluate as values
 from tinygpu.category.to_source import source
 from tinygpu.model.monoid import built_in
+from tinygpu.simulate.inputs import edge_inputs, ends_inputs, random_inputs
+from tinygpu.simulate.simulate import simulate
 
 I, D, N, M = map(Var, "idnm")
 TWO = box(i=20, d=6).under(D >= 1)
@@ -100,9 +104,31 @@ def test_values_of_python_are_rounded() -> None:
     assert rounded(0.1, "f32") == np.float32(0.1) and rounded(300, "u8") == np.uint8(44)
 
 
-def test_without_ml_dtypes_bf16_is_seen_as_f32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
-    assert outside_dtype("bf16") == np.float32
+BF16 = """op f(x: bf16[n], a: bf16) -> (y: bf16[n], m: u16[n]) where n >= 1 {
+  y[i] = x[i] * a
+  m[i] = u16(n)
+}
+machine g : f {
+  work    grid = (b), block = (t: 32)
+  compute i = (b, t)
+}
+"""
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_bf16_of_the_outside_is_what_launchers_take(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    if not installed:
+        monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    assert (outside_dtype("bf16") == np.uint16) != installed
+    proof = proof_of(BF16)
+    op = proof.program.op
+    for inputs in (random_inputs(op, {"n": 40}), edge_inputs(op, {"n": 40}), ends_inputs(op, {"n": 40})):
+        assert inputs["x"].dtype == outside_dtype("bf16")
+        got = pipeline.build(proof)(inputs["x"], float(inputs["a"]))
+        wanted = simulate(proof.program, {"n": 40}, inputs).outputs
+        for tensor, array in zip(op.outputs, got, strict=True):
+            assert array.dtype == wanted[tensor.name].dtype == outside_dtype(tensor.dtype)
+            assert np.array_equal(load(array, tensor.dtype), load(wanted[tensor.name], tensor.dtype))
 
 
 def test_constants_of_doubles_are_themselves() -> None:

@@ -12,8 +12,8 @@ import struct
 from fractions import Fraction
 from typing import Any
 
-FORMATS = {"f32": "f", "f64": "d", "f16": "e", "s64": "q", "s32": "i", "u32": "I", "u16": "H"}
-SIZES = {"f32": 4, "f64": 8, "f16": 2, "s64": 8, "s32": 4, "u32": 4, "u16": 2, "bf16": 2}
+FORMATS = {"f32": "f", "f64": "d", "f16": "e", "s64": "q", "u64": "Q", "s32": "i", "u32": "I", "u16": "H"}
+SIZES = {"f32": 4, "f64": 8, "f16": 2, "s64": 8, "u64": 8, "s32": 4, "u32": 4, "u16": 2, "bf16": 2}
 
 
 def decode(bits: int, kind: str) -> Any:
@@ -50,9 +50,11 @@ def convert(bits: int, mode: str, target: str, source: str) -> int:
         raise ValueError("not on sm_80")
     number = decode(bits, source)
     if mode == "rzi":
-        low, high = {"s32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "s64": (-(2**63), 2**63 - 1)}[target]
+        low, high = {"s32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "s64": (-(2**63), 2**63 - 1), "u64": (0, 2**64 - 1)}[
+            target
+        ]
         if number != number:  # zero only from f32 to 32 bits; else the sign bit alone
-            return 0 if source == "f32" and target != "s64" else 1 << (8 * SIZES[target] - 1)
+            return 0 if source == "f32" and target not in ("s64", "u64") else 1 << (8 * SIZES[target] - 1)
         return encode(min(max(math.trunc(min(max(number, -1e30), 1e30)), low), high), target)
     if target == "u16":
         return int(number) & 0xFFFF

@@ -13,19 +13,21 @@ from fractions import Fraction
 import pytest
 
 from tests.emit.ptx import RANGES, decode, encode, nearest, run
+from tinygpu.category.dtype import RANGE
 from tinygpu.runtime.values import conversion_text
 
-KINDS = {"float32": "f32", "float64": "f64", "int64": "s64", "uint16": "u16"}
+KINDS = {"float32": "f32", "float64": "f64", "int64": "s64", "uint64": "u64", "uint16": "u16"}
 
 
 def numbers(kind: str, half: str) -> list[float | int]:
     """Random numbers of a kind, many of them a hair beside a tie of the 16-bit type."""
     chance = random.Random(f"{kind} {half}")
     digits, least, most = RANGES[half]
-    if kind == "s64":
-        ends = [0, 1, -1, 2**63 - 1, -(2**63), 2**24 + 1, 2**53 + 1, *(chance.randrange(-(2**63), 2**63) for _ in range(300))]
-        ties = ((2 * chance.getrandbits(digits) + 1) << chance.randrange(0, 62 - digits) for _ in range(300))
-        return [*ends, *(tie + chance.choice((-1, 0, 1)) for tie in ties)]
+    if kind in ("s64", "u64"):
+        low = -(2**63) if kind == "s64" else 0
+        ends = [0, 1, max(-1, low), low + 2**64 - 1, low, 2**24 + 1, 2**53 + 1, *(low + chance.getrandbits(64) for _ in range(300))]
+        ties = ((2 * chance.getrandbits(digits) + 1) << chance.randrange(0, 62 - digits + (low == 0)) for _ in range(300))
+        return [*ends, *(max(tie + chance.choice((-1, 0, 1)), low) for tie in ties)]
     found = [0.0, -0.0, math.inf, -math.inf, 1.0, 65519.0, 65520.0, 3.3895e38, 3.4e38, 1e-45, -1e-7]
     for _ in range(400):
         exponent = chance.randrange(max(least - 9, -140), most + 1)
@@ -36,7 +38,7 @@ def numbers(kind: str, half: str) -> list[float | int]:
 
 
 @pytest.mark.parametrize("old", [False, True])
-@pytest.mark.parametrize("source", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("source", ["float32", "float64", "int64", "uint64"])
 @pytest.mark.parametrize("half", ["f16", "bf16"])
 def test_rounds_once(half: str, source: str, old: bool) -> None:
     kind = KINDS[source]
@@ -63,13 +65,13 @@ def test_nan_stays_nan(old: bool) -> None:
         assert math.isnan(decode(bits << 16, "f32"))
 
 
-@pytest.mark.parametrize("target", ["i32", "u32", "i64"])
+@pytest.mark.parametrize("target", ["i32", "u32", "i64", "u64"])
 @pytest.mark.parametrize("source", ["float32", "float64"])
 def test_truncation_saturates(target: str, source: str) -> None:
     kind, text = KINDS[source], conversion_text(f"trunc_{target}")[1][source]
     to = target.replace("i", "s")
-    for number, want in ((1.9, 1), (-1.9, 0 if target == "u32" else -1), (math.nan, 0), (0.0, 0)):
+    for number, want in ((1.9, 1), (-1.9, 0 if target[0] == "u" else -1), (math.nan, 0), (0.0, 0)):
         assert decode(run(text, encode(number, kind)), to) == want
-    least, most = {"i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "i64": (-(2**63), 2**63 - 1)}[target]
+    least, most = RANGE[target]
     assert decode(run(text, encode(-1e25, kind)), to) == least
     assert decode(run(text, encode(1e25, kind)), to) == most

@@ -20,7 +20,7 @@ from tinygpu import pipeline
 from tinygpu.pipeline import Proof
 from tinygpu.run.gate import loaded
 
-KINDS = {"i64": np.int64, "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8}
+KINDS = {f"{letter}{bits}": np.dtype(f"{letter}{bits // 8}").type for letter in "iu" for bits in (8, 16, 32, 64)}
 OP = """op f(x: DT[n], z: DT[n], r: DT[n, k]) -> (more: DT[n], less: DT[n], all_: DT[n], minus: DT[n], size: DT[n], s: DT[n], p: DT[n], bits: DT[n]) {
   more[i] = 1 if x[i] + 1 > x[i] else 0
   less[i] = 1 if x[i] - z[i] < x[i] else 0

@@ -10,7 +10,7 @@ import random
 import re
 
 WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789."
-WHOLE = ("i8", "u8", "i32", "u32", "i64")
+WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 READ = re.compile(r"\b([A-Za-z]\w*)\[[^\[\]]*\](?! *(?:[+*a-z]*=(?!=)|holds))")  # and no target
 DECLARED = re.compile(r"\b(\w+): ([iu]?(?:bf|f)?\d+)\[")
 GUARD = re.compile(r"\bif ((?:(?!else)[^{}\n])*?)(?= \{| \}|\n)")

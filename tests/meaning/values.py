@@ -19,7 +19,7 @@ import numpy as np
 
 Number: TypeAlias = Any  # mpf | int | bool | UNDEFINED
 INF = math.inf
-WIDTH = {"i8": (8, True), "u8": (8, False), "i32": (32, True), "u32": (32, False), "i64": (64, True)}
+WIDTH = {f"{letter}{bits}": (bits, letter == "i") for letter in "iu" for bits in (8, 16, 32, 64)}
 REAL = mpmath.MPContext()
 REAL.prec = 400
 CLOSE = 200  # bits

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
-from tinygpu.category.dtype import RANGE
+from tinygpu.category.dtype import LONG, RANGE
 from tinygpu.category.known import Known
 from tinygpu.category.linear import (
     ONE,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
 NOTHING: Range = (None, None)
-HELD = {name: ends for name, ends in RANGE.items() if name != "i64"}  # what data says of an index
+HELD = {name: ends for name, ends in RANGE.items() if name not in LONG}  # what data says of an index
 
 
 def lower(term: Term, region: Region) -> Term | None:

@@ -14,7 +14,7 @@ from math import prod
 from tinygpu.category.bits import digits
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, contains, stored
-from tinygpu.category.evaluate import wrapped
+from tinygpu.category.evaluate import cast, wrapped
 from tinygpu.category.monoid import Carrier, as_monoid, unit_of
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KNOWN, SWAPPED
@@ -70,6 +70,10 @@ def _cancel(term: Term) -> Term:
             return flips(term)
         case App("shl" | "shr" | "bitand") if (plainly := digits(term)) is not term:
             return cancel(plainly)
+        case App("cast", (Const() as number,), dtype) if dtype in INTEGERS and number.dtype in INTEGERS:
+            return cast(number, dtype)
+        case App("floordiv" | "mod" as op, (Const(a), Const(b)), dtype) if dtype in INTEGERS and a >= 0 and b > 0:
+            return Const(FOLDED[op](int(a), int(b)), dtype)
         case App("div", (_, Const()), dtype) if vanishing(term):
             return Const(0.0, dtype)
         case App("add" | "sub" as op, (a, b), dtype) if drowning(term):

@@ -76,8 +76,11 @@ DTYPE: Mapping[str, Dtype] = {
         Dtype("bf16", FLOAT, 16, 8, 127, ("bfloat16",)),
         Dtype("f16", FLOAT, 16, 11, 15, ("float16", "half")),
         Dtype("i64", INTEGER, 64, 63, 0, ("int64", "long")),
+        Dtype("u64", INTEGER, 64, 64, 0, ("uint64",)),
         Dtype("i32", INTEGER, 32, 31, 0, ("int32", "int")),
         Dtype("u32", INTEGER, 32, 32, 0, ("uint32", "unsigned")),
+        Dtype("i16", INTEGER, 16, 15, 0, ("int16", "short")),
+        Dtype("u16", INTEGER, 16, 16, 0, ("uint16",)),
         Dtype("u8", INTEGER, 8, 8, 0, ("uint8",)),
         Dtype("i8", INTEGER, 8, 7, 0, ("int8",)),
         Dtype("bool", TRUTH, 8, 1, 0, ("bool_", "boolean")),
@@ -88,10 +91,8 @@ INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
 SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
 UNSIGNED = tuple(name for name in INTEGERS if name not in SIGNED)
 HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.bits == 16)
-SMALL = tuple(
-    row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8
-)  # whole numbers that every 16-bit float has
-NARROW = tuple(name for name in INTEGERS if DTYPE[name].bits < 32)
+SMALL = tuple(row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8)  # numbers that every 16-bit float has
+NARROW, LONG = (tuple(name for name in INTEGERS if DTYPE[name].bits in bits) for bits in ((8, 16), (64,)))
 NATIVE = tuple(name for name in DTYPE if name in (*FLOATS, *INTEGERS) and name not in HALVES)  # what kernels compute with
 DTYPES = tuple(DTYPE)
 BITS = {name: DTYPE[name].bits for name in INTEGERS}

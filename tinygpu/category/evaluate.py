@@ -86,6 +86,17 @@ def _number(term: App, args: list[Number]) -> Number:
         return NAN
 
 
+def cast(term: Term, dtype: str) -> Term:
+    """`dtype(term)`; a whole number of a dtype is written as the one of the other.
+
+    >>> cast(Const(-1, "i32"), "u8"), text(cast(Var("x", "i32"), "u8"))
+    (Const(value=255, dtype='u8'), 'u8(x)')
+    """
+    if isinstance(term, Const) and {dtype, term.dtype} <= RANGE.keys():
+        return Const(wrapped(term.value, dtype), dtype)
+    return App("cast", (term,), dtype)
+
+
 def wrapped(value: Number, dtype: str) -> Number:
     """A number as a dtype has it, but for rounding: integers wrap, and infinities are none."""
     if dtype in RANGE and not isinstance(value, bool):

@@ -174,10 +174,10 @@ def _ends(sign: int) -> dict[str, int | float | bool]:
 SCALARS: Mapping[str, Monoid] = {
     monoid.called: monoid
     for monoid in (
-        Monoid("sum", "add", _numbers(0), atomic=("f32", "f64", "i32", "u32", "i64")),
+        Monoid("sum", "add", _numbers(0), atomic=("f32", "f64", "i32", "u32", "i64", "u64")),
         Monoid("prod", "mul", _numbers(1)),
-        Monoid("max", "max", _ends(-1), idempotent=True, atomic=("i32", "u32", "i64")),
-        Monoid("min", "min", _ends(1), idempotent=True, atomic=("i32", "u32", "i64")),
+        Monoid("max", "max", _ends(-1), idempotent=True, atomic=("i32", "u32", "i64", "u64")),
+        Monoid("min", "min", _ends(1), idempotent=True, atomic=("i32", "u32", "i64", "u64")),
         Monoid("any", "or", {BOOL: False}, idempotent=True),
         Monoid("all", "and", {BOOL: True}, idempotent=True),
     )

@@ -145,14 +145,21 @@ def real(term: App, args: list[Value], mask: Array | None) -> Value:
 
 
 def outside_dtype(dtype: str) -> np.dtype[Any]:
-    """The numpy dtype that people use for `dtype`: ml_dtypes' bfloat16 for bf16 where that is installed, else float32."""
+    """The numpy dtype that people use for `dtype`: for bf16 ml_dtypes' bfloat16 where that is installed, else its bits, as launchers take them."""
     if dtype == "bf16":
         try:
             import ml_dtypes
         except ImportError:
-            return np.dtype(np.float32)
+            return np.dtype(np.uint16)
         return np.dtype(ml_dtypes.bfloat16)
     return HELD[dtype]
+
+
+def outside(values: Value, dtype: str) -> Array:
+    """Values as an array of the outside: what `load` makes of it are these values, as the dtype has them."""
+    bits = dtype == "bf16" and outside_dtype(dtype) == np.uint16
+    array = np.asarray(values)
+    return (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
 
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NARROW, RANGE, REGISTER, SMALL, nearest
+from tinygpu.category.dtype import HALVES, LONG, NARROW, RANGE, REGISTER, SMALL, nearest
 from tinygpu.category.layout import Layout
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
@@ -122,8 +122,8 @@ class Scope:
 
 
 def widened(term: Term) -> Term:
-    """A number in a type that the conversions to 16 bits take without rounding it first: f32, f64 or i64."""
-    return term if term.dtype in (*FLOATS, "i64") else App("cast", (term,), "i64")
+    """A number in a type that the conversions to 16 bits take without rounding it first: f32, f64 or 64 bits."""
+    return term if term.dtype in (*FLOATS, *LONG) else App("cast", (term,), "i64")
 
 
 def form(term: App) -> Form:

@@ -1,9 +1,8 @@
 """What calls make of the terms that they are given: functions, casts, shuffles, values of carriers and their components.
 
-Comes in: the tree of a call, its name with a family's variable resolved, and the terms of its arguments. Goes out: a term, or a message.
-The one idea: nothing here elaborates, so arguments are what they are wherever they stand. The name of a monoid makes a value from one term
-for each component, and one value from two; all lanes of a warp take part in a shuffle, so it stands where all of them evaluate it: in
-the value of an assignment.
+Comes in: the tree of a call, its name with a family's variable resolved, and the terms of its arguments. Goes out: a term, or a message. The one
+idea: nothing here elaborates. The name of a monoid makes a value from one term for each component, and one value from two; all lanes of a
+warp take part in a shuffle, so it stands where all of them evaluate it: in the value of an assignment.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.carrier import lifted as lift
+from tinygpu.category.evaluate import cast
 from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
@@ -25,7 +25,7 @@ CALLS = (*NAMED, INDEX, *DTYPES)
 LANE, MANY = {"shuffle_xor": "mask", "shuffle_idx": "lane"}, 99  # of a shuffle's second argument; else it is a distance
 TAKES = {  # how many arguments, and what is said of another number of them
     "where": (3, 3, "TG125.where"), "min": (2, MANY, "TG125.extremum"), "max": (2, MANY, "TG125.extremum"),
-    "pow": (2, 2, "TG125.two"), **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
+    **dict.fromkeys(("pow", "mulhi"), (2, 2, "TG125.two")), **dict.fromkeys(SHUFFLES, (2, 2, "TG125.shuffle")),
 }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
-    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else App("cast", (settled,), dtype))
+    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else cast(settled, dtype))
 
 
 def _extremum(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:

@@ -1,6 +1,6 @@
 """Functions that are made of what there is already, and functions of the bits of integers.
 
-    pow(x, 3) = x·x·x        pow(x, -2) = 1 / (x·x)        pow(x, y) = exp(y · log(x))
+    pow(x, 3) = x·x·x        pow(x, -2) = 1 / (x·x)        pow(x, y) = exp(y · log(x))        mulhi(a, b) = a·b >> 32
 
 Comes in: the terms of a call's arguments. Goes out: a term, or a message. The one idea: a power by a whole number that is written is a product, which
 every number has; any other has a value where its base is above 0.
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from tinygpu.category.bits import digits
+from tinygpu.category.evaluate import cast
 from tinygpu.category.operation import COUNTS
 from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term
-from tinygpu.model.dtype import LITERAL, meet, not_offered, offered
+from tinygpu.model.dtype import LITERAL, OPEN, meet, not_offered, offered
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -58,4 +60,16 @@ def counted(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     return App(name, given, dtype)
 
 
-OWN: Mapping[str, Make] = {"pow": power, **dict.fromkeys(COUNTS, counted)}
+def high(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+    """`mulhi(a, b)`: the upper 32 bits of a product of 64."""
+    a, b, dtype = meet(given[0], given[1], (expr.args[0].span, expr.args[1].span), scope.problems)
+    if dtype not in ("u32", "i32"):
+        return WRONG if dtype == UNKNOWN else scope.problems.say("TG122.high", expr.span, kind="this" if dtype in OPEN else dtype)
+    wide = "u64" if dtype == "u32" else "i64"
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(int(a.value) * int(b.value) >> 32, dtype)
+    whole = App("mul", (cast(a, wide), cast(b, wide)), wide)
+    return App("cast", (digits(App("shr", (whole, Const(32, wide)), wide)),), dtype)
+
+
+OWN: Mapping[str, Make] = {"pow": power, "mulhi": high, **dict.fromkeys(COUNTS, counted)}

@@ -166,7 +166,7 @@ def _compare(expr: tree.Binary, scope: Scope) -> Term:
 def _integers(left: Term, right: Term) -> tuple[Term, Term]:
     """An integer and an index as the integers that they are, where neither wraps: every index holds an i32, and an i64 every index."""
     for data, other in ((left, right), (right, left)):
-        if data.dtype in INTEGERS and other.dtype == INDEX and not folds(other):
+        if contains("i64", data.dtype) and data.dtype in INTEGERS and other.dtype == INDEX and not folds(other):
             held = INDEX if contains("i32", data.dtype) else "i64"
             return tuple(t if t.dtype == held else App("cast", (t,), held) for t in (left, right))  # type: ignore[return-value]
     return left, right

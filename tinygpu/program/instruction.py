@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NATIVE, UNSIGNED
+from tinygpu.category.dtype import HALVES, INTEGERS, NARROW, NATIVE, UNSIGNED
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
 
@@ -19,7 +19,7 @@ MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its
 CONVERSIONS = (
     *(f"{half}_{way}" for half in HALVES for way in ("bits", "value")),
     *(f"round_{half}" for half in HALVES),
-    *(f"trunc_{kind}" for kind in ("i32", "u32", "i64")),
+    *(f"trunc_{kind}" for kind in INTEGERS if kind not in NARROW),
 )
 
 
@@ -37,7 +37,7 @@ class Atom:
 
 Rows = Mapping[str, tuple[str, Atom]]
 OF_NAMES: Rows = {  # attributes of what `cuda_names` gives
-    **{name: (f"names.{name}", Atom("type", name)) for name in (*NATIVE, "u64", "u16", "ix")},
+    **{name: (f"names.{name}", Atom("type", name)) for name in (*NATIVE, "ix")},
     **{name: (f"names.{name}", Atom(name)) for name in ("cuda", "inf", "pointer", "void")},
 }
 FUNCTIONS: Rows = {

@@ -21,7 +21,7 @@ from itertools import permutations
 import numpy as np
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import Array, outside_dtype, quiet
+from tinygpu.category.number import HELD, Array, outside, outside_dtype, quiet
 from tinygpu.category.term import BOOL, FLOATS, INDEX, Const, walk
 from tinygpu.model.op import Tensor
 from tinygpu.program.step import Program
@@ -159,7 +159,8 @@ def nasty_inputs(program: Program, sizes: Mapping[str, int], seed: int) -> dict[
         chance = np.random.default_rng([seed, 4, zlib.crc32(name.encode())])
         pool = floats(program) if dtype in FLOATS else (False, True) if dtype == BOOL else integers(dtype, sizes)
         shape = () if seed % 3 == 2 else values.shape
-        found[name] = np.broadcast_to(np.asarray(pool, outside_dtype(dtype))[chance.integers(len(pool), size=shape)], values.shape)
+        drawn = np.asarray(pool, HELD[dtype])[chance.integers(len(pool), size=shape)]
+        found[name] = np.broadcast_to(outside(drawn, dtype) if values.dtype == outside_dtype(dtype) else drawn, values.shape)
     return found
 
 

@@ -127,7 +127,8 @@ def _saturating(kind: Any) -> Any:
     return to_integer
 
 
-to_u8, to_i8, to_u32, to_i32, to_i64 = map(_saturating, (np.uint8, np.int8, np.uint32, np.int32, np.int64))
+to_u8, to_u16, to_u32, to_u64 = map(_saturating, (np.uint8, np.uint16, np.uint32, np.uint64))
+to_i8, to_i16, to_i32, to_i64 = map(_saturating, (np.int8, np.int16, np.int32, np.int64))
 
 
 # ── functions ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -119,7 +119,7 @@ _OPERATORS: dict[type, Any] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
-_NUMPY = {"i8": "int8", "i32": "int32", "i64": "int64", "u8": "uint8", "u32": "uint32", "index": "int64"}
+_NUMPY = {f"{sign[0]}{bits}": f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)} | {"index": "int64"}
 _kept = functools.cache(_tree)
 
 

@@ -19,10 +19,10 @@ from tinygpu.runtime.kernel import _intrinsic
 @_intrinsic
 def conversion(name: str) -> Any:
     """The intrinsic of that name: `f16_bits bf16_bits` (a number to bits), `f16_value bf16_value` (bits to f32), `round_f16 round_bf16`
-    (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64` (towards zero, saturating, NaN to 0)."""
+    (a number to the f32 nearest to it that has 16 bits), `trunc_i32 trunc_u32 trunc_i64 trunc_u64` (towards zero, saturating, NaN to 0)."""
     from numba.cuda.core.targetconfig import ConfigStack
 
-    letters = {"float32": "f", "float64": "d", "uint16": "h", "int32": "r", "uint32": "r", "int64": "l"}
+    letters = {"float32": "f", "float64": "d", "uint16": "h", "int32": "r", "uint32": "r", "int64": "l", "uint64": "l"}
     result, texts = conversion_text(name)
     kind = getattr(types, result)
 
@@ -50,6 +50,7 @@ def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
         "{ .reg .f32 t; .reg .b32 u, v; .reg .s64 d; .reg .pred p; cvt.rz.f32.s64 t, $1; cvt.rzi.s64.f32 d, t;"
         " setp.ne.s64 p, d, $1; mov.b32 u, t; or.b32 v, u, 1; selp.b32 u, v, u, p; mov.b32 t, u; "
     )
+    odd_u64 = odd_i64.replace("s64", "u64")
     integers = (
         "{{ .reg .b32 w, l; .reg .pred q; mov.b32 w, {0}; shr.u32 l, w, 16; and.b32 l, l, 1; add.u32 w, w, l; add.u32 w, w, 0x7fff;"
         " shr.u32 w, w, 16; setp.nan.f32 q, {0}, {0}; selp.b32 w, 0x7fff, w, q; cvt.u16.u32 $0, w; }}"
@@ -62,18 +63,20 @@ def conversion_text(name: str, old: bool = False) -> tuple[str, dict[str, str]]:
         case "bf16_value":
             return "float32", {"uint16": widen}
         case "f16_bits":
-            return "uint16", {t: f"cvt.rn.f16.{p} $0, $1;" for t, p in (("float32", "f32"), ("float64", "f64"), ("int64", "s64"))}
+            return "uint16", {
+                t: f"cvt.rn.f16.{p} $0, $1;"
+                for t, p in (("float32", "f32"), ("float64", "f64"), ("int64", "s64"), ("uint64", "u64"))
+            }
         case "bf16_bits":
             once = integers if old else "cvt.rn.bf16.f32 $0, {0};"
             given, odd = once.format("$1"), once.format("t") + " }"
-            return "uint16", {"float32": given, "float64": odd_f64 + odd, "int64": odd_i64 + odd}
+            return "uint16", {"float32": given, "float64": odd_f64 + odd, "int64": odd_i64 + odd, "uint64": odd_u64 + odd}
         case "round_f16" | "round_bf16":
             half = name.removeprefix("round_")
             bits = conversion_text(f"{half}_bits", old)[1]
             return "float32", {t: "{ .reg .b16 h, z; " + text.replace("$0", "h") + " " + back[half] for t, text in bits.items()}
     target = name.removeprefix("trunc_")
-    ptx = {"i32": "s32", "u32": "u32", "i64": "s64"}[target]
-    numba = {"i32": "int32", "u32": "uint32", "i64": "int64"}[target]
+    ptx, numba = target.replace("i", "s"), target.replace("i", "int").replace("u", "uint")
     clean = "{{ .reg .pred p; .reg .b{0} t; setp.nan.{1} p, $1, $1; cvt.rzi.{2}.{1} t, $1; selp.b{0} $0, 0, t, p; }}"
     return numba, {t: clean.format(ptx[1:], p, ptx) for t, p in (("float32", "f32"), ("float64", "f64"))}
 

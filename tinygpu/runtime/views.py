@@ -16,8 +16,7 @@ import numpy as np
 
 _HELD = {  # dtype of the language: what may hold it, and its bytes
     "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),
-    "i64": (("int64",), 8), "i32": (("int32",), 4), "u32": (("uint32",), 4), "i8": (("int8",), 1), "u8": (("uint8",), 1),
-    "bool": (("bool",), 1),
+    **{f"{sign[0]}{bits}": ((f"{sign}{bits}",), bits // 8) for sign in ("int", "uint") for bits in (64, 32, 16, 8)}, "bool": (("bool",), 1),
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted

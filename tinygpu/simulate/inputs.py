@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Array, Value, load, outside_dtype
+from tinygpu.category.number import Array, Value, load, outside, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
@@ -30,14 +30,14 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     """Floats in [-2, 2) (in [0.5, 2) where the equation wants positive ones), integers in [-8, 8] or [0, 8], indices in range.
 
     Raises SimulationBudget beyond MOST elements, so that a size of millions by millions is an answer and not the end of the memory.
-    bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are float32 with bf16 values.
+    bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are the bits; numbers of bf16 that are passed by value are float32.
     """
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
     ranges, above = index_ranges(op, env), set(positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
     if op.promises and not promised(op, sizes, drawn):
         for least, below in LIMITS:
-            natural = {name: _limited(a, least, below) for name, a in drawn.items()}
+            natural = {t.name: _limited(drawn[t.name], least, below) if t.dtype in INTEGERS else drawn[t.name] for t in op.inputs}
             if promised(op, sizes, natural):
                 return natural
     return drawn
@@ -53,7 +53,7 @@ def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
         values = [0, 1, 2, 3] if tensor.dtype.startswith("u") else [-2, -1, 0, 1, 2, 3]
         if seed % 2 == 0 and tensor.dtype in INTEGERS:
             values += [np.iinfo(dtype).min, np.iinfo(dtype).max] * 2
-        inputs[tensor.name] = np.asarray(chance.choice(values, inputs[tensor.name].shape)).astype(dtype)
+        inputs[tensor.name] = _handed(tensor, chance.choice(values, inputs[tensor.name].shape))
     return inputs
 
 
@@ -62,10 +62,9 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
 
     For seed 0 it is the end, and integers grow towards it; for other seeds it is anywhere.
     """
-    inputs = random_inputs(op, sizes, seed)
-    used = index_ranges(op, sizes)
+    inputs, used = random_inputs(op, sizes, seed), index_ranges(op, sizes)
     for tensor in op.inputs:
-        values = inputs[tensor.name]
+        values = load(inputs[tensor.name], tensor.dtype)
         if tensor.name in used or not values.ndim or not values.shape[-1]:
             continue
         ramp = np.arange(values.shape[-1])
@@ -79,14 +78,12 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
             # it stands out also of the sum of the exponentials; for seed 1 without anything positive beside it
             most = -0.5 if seed == 1 and negative else 2.0 if len(ramp) <= 64 else 8.0
             grown = np.where(ramp == hot, most, -1.0 if negative else 0.5)
-        inputs[tensor.name] = np.broadcast_to(grown, values.shape).astype(values.dtype)
+        inputs[tensor.name] = _handed(tensor, np.broadcast_to(grown, values.shape))
     return inputs
 
 
 def _limited(values: Array, least: int, below: int | None) -> Array:
-    """Integers in `[least, below)`, the others as they are."""
-    if values.dtype.kind not in "iu":
-        return values
+    """Integers in `[least, below)`."""
     natural = np.maximum(np.abs(values), least)
     return np.asarray(natural if below is None else natural % below).astype(values.dtype)
 
@@ -101,15 +98,19 @@ def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> boo
     return all(bool(evaluate(promise, {name: int(sizes[name]) for name in op.sizes}, read, exact=True)) for promise in op.promises)
 
 
+def _handed(tensor: Tensor, values: Any) -> Array:
+    """Values as a call takes them: an array of the outside, or a number."""
+    return outside(values, tensor.dtype) if tensor.shape or outside_dtype(tensor.dtype) != np.uint16 else load(values, tensor.dtype)
+
+
 def _random(tensor: Tensor, env: Mapping[str, Any], seed: int, extent: int | None, positive: bool) -> Array:
-    shape = box_of(tensor.shape, env)
-    if math.prod(shape) > MOST:
+    if math.prod(shape := box_of(tensor.shape, env)) > MOST:
         raise SimulationBudget(f"{tensor.name} would have {math.prod(shape)} elements")
     # Each tensor has its own stream, so that adding an input leaves the others as they are.
     chance = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
     if tensor.dtype in FLOATS:
         values = chance.uniform(0.5 if positive else -2.0, 2.0, shape)
-        return load(values, tensor.dtype).astype(outside_dtype(tensor.dtype))
+        return _handed(tensor, load(values, tensor.dtype))
     if tensor.dtype == BOOL:
         return np.asarray(chance.integers(0, 2, shape)).astype(np.bool_)
     low, high = (-8, 9) if tensor.dtype.startswith("i") else (0, 9)

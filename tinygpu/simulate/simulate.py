@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.number import Value, held, load, outside_dtype, unwritten, zeros
+from tinygpu.category.number import Value, held, load, outside, unwritten, zeros
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import READ, STORE, accesses
@@ -75,7 +75,7 @@ def simulate(
         output = arrays[tensor.name]
         for address in np.flatnonzero(np.logical_not(output.written))[: max(0, cap - len(faults))]:
             faults.append(NeverStored(output.name, unflat(address, output.extents)))
-        results[tensor.name] = output.values.reshape(output.extents).astype(outside_dtype(tensor.dtype))
+        results[tensor.name] = outside(output.values.reshape(output.extents), tensor.dtype)
     return Outcome(results, tuple(faults))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from tinygpu.category.dtype import INTEGERS
+from tinygpu.category.dtype import INTEGERS, LONG
 from tinygpu.category.term import INDEX, App, Const, Term, apply
 from tinygpu.validate.meaning import bits
 from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Value, unread
@@ -19,8 +19,10 @@ def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     term = value.term
     if term.dtype == INDEX and kind == "u32" and value.kind in (*SIGNED_INDEX, *WORD_INDEX):
         return Const(term.value, "u32") if isinstance(term, Const) else App("cast", (term,), "u32")
-    if value.kind in (kind, f"raw {kind}") or (kind, value.kind) == ("i64", "u64"):
+    if value.kind in (kind, f"raw {kind}"):
         return term
+    if (kind, value.kind) == ("i64", "raw u64"):
+        return wrapped(node, term)
     if value.kind == "float lit" and kind in FLOATS:
         assert isinstance(term, Const)
         return Const(term.value, kind)
@@ -33,12 +35,20 @@ def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
     raise unread(node, f"a value of {value.kind} stands where one of {kind} is needed")
 
 
+def wrapped(node: ast.AST, term: Term) -> Term:
+    """`i64(u64(a) + u64(b))` of numbers of i64: their sum, which wraps; also their difference and their product."""
+    match term:
+        case App(op, (App("cast", (a,)), App("cast", (b,)))) if op in ("add", "sub", "mul") and a.dtype == b.dtype == "i64":
+            return App(op, (a, b), "i64")
+    raise unread(node, "what is computed of unsigned numbers is made a signed one before it is cast back to them")
+
+
 def as_index(node: ast.AST, value: Value) -> tuple[Term, bool]:
     """A number as an index, and whether it surely fits the type of indices."""
     if value.term.dtype == INDEX:
         return value.term, value.kind in ("ix", "raw ix")
     if value.kind in INTEGERS:
-        return App("cast", (value.term,)), value.kind not in ("i64", "u32")
+        return App("cast", (value.term,)), value.kind not in (*LONG, "u32")
     raise unread(node, f"{value.kind} is made an index")
 
 
@@ -70,7 +80,7 @@ def converted(node: ast.Call, name: str, value: Value) -> Value:
     """A conversion of the prelude, of what it is there for."""
     if name.endswith("_value") and value.kind == "u16":
         return Value(App(name, (value.term,), "f32"), "f32")
-    if not name.endswith("_value") and value.kind in (*FLOATS, *(("i64",) if "trunc" not in name else ())):
+    if not name.endswith("_value") and value.kind in (*FLOATS, *(LONG if "trunc" not in name else ())):
         kind = name.removeprefix("trunc_") if "trunc" in name else "u16" if name.endswith("_bits") else "f32"
         term = bits(name.removesuffix("_bits"), value.term) if name.endswith("_bits") else App(name, (value.term,), kind)
         return Value(term, kind)

@@ -115,7 +115,7 @@ def _argument(node: ast.Assign, name: str, value: ast.expr, thing: Thing, meanin
         case Value(_, kind):
             wanted = f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
         case _:
-            wanted = f"{name}.reshape(-1){'.view(np.uint16)' if isinstance(thing, Pointer) and thing.item == 'u16' else ''}"
+            wanted = f"{name}.reshape(-1){'.view(np.uint16)' if isinstance(thing, Pointer) and meaning.arrays[thing.array].dtype in HALVES else ''}"
     if ast.unparse(value) != wanted:
         raise unread(node, f"{name} is changed to something else")
 

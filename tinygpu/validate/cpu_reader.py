@@ -22,7 +22,7 @@ from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
 
-NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)} | {"uint64": "u64"}
+NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)}
 ATTRIBUTES: Mapping[str, Atom] = {  # of numpy
     **{name: Atom("type", kind) for name, kind in NUMBERS.items()},
     **{
@@ -93,7 +93,10 @@ class CpuReader(Reader):
                 value = self.value(inner)
                 if value.kind not in (*SIGNED_INDEX, *INTEGERS):
                     raise unread(node, f"an index that is {value.kind}")
-                return value.term if value.term.dtype == INDEX else App("cast", (value.term,), INDEX)
+                term = value.term if value.term.dtype == INDEX else App("cast", (value.term,), INDEX)
+                if value.kind == "u64":
+                    self.needs(node, term, "ix")
+                return term
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
                 return self._integer(node, OPERATORS[type(op)], self.index(left), self.index(right), "ix").term
             case ast.Call(func=ast.Name(id="min" | "max" as extreme), args=[first, *rest], keywords=[]) if (

@@ -197,8 +197,6 @@ class Reader:
                 return self._integer(node, op, a.term, b.term, RESULT[kinds])
         if a.kind == b.kind and a.kind in FLOATS and op in ("add", "sub", "mul", "div"):
             return Value(App(op, (a.term, b.term), a.kind), a.kind)
-        if a.kind == b.kind == "u64" and op in WRAPS:
-            return Value(App(op, (a.term, b.term), "i64"), "u64")
         if a.kind == b.kind == "i64" and op in WRAPS:
             raise Differs(
                 node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "numbers of i64 wrap: u64 is unsigned"
@@ -292,4 +290,4 @@ class Reader:
             if not whole and term not in self.flat:
                 self.needs(node, term, "ix")
             return Value(term, kind)
-        return Value(as_kind(node, value, "i64" if kind == "u64" else kind), kind)
+        return Value(as_kind(node, value, kind), kind)

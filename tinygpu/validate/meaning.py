@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tinygpu.category.dtype import HALVES, MEMORY, NARROW, RANGE, REGISTER, SMALL, nearest
+from tinygpu.category.dtype import HALVES, LONG, MEMORY, NARROW, RANGE, REGISTER, SMALL, nearest
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, rebuild, select
@@ -119,7 +119,7 @@ class Meaning:
         if target in HALVES:
             if source in SMALL:
                 return App("cast", (value,), "f32")
-            wide = value if source in (*FLOATS, "i64") else App("cast", (value,), "i64")
+            wide = value if source in (*FLOATS, *LONG) else App("cast", (value,), "i64")
             return App(f"round_{target}", (wide,), "f32")
         if source in FLOATS and target in NARROW:
             low, high = (Const(end, "i32") for end in RANGE[target])

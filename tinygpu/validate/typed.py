@@ -27,8 +27,7 @@ OPERATORS: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number: its term, and its type in numba. `raw i32` is what `i32 + i32` gives, which has 64 bits until it is cast back; `u64` is a
-    number of i64 taken as an unsigned one, which its term does not show."""
+    """A number: its term, and its type in numba. `raw i32` is what `i32 + i32` gives, which has 64 bits until it is cast back."""
 
     term: Term
     kind: str
