@@ -48,6 +48,22 @@ def slight(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str,
     return (chance.standard_normal(shape) / 16).astype(np.float32)
 
 
+def bounds(size: str) -> Draw:
+    """Where the parts of a size begin and end, none of them empty: it has at least as many elements as there are parts."""
+
+    def drawn(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+        inner = chance.choice(np.arange(1, sizes[size]), shape[0] - 2, replace=False)
+        return np.array([0, *np.sort(inner), sizes[size]], np.int32)
+
+    return drawn
+
+
+def lengths(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """Tokens of sequences, which fill at least half of their pages."""
+    most = sizes["L"] * sizes["S"]
+    return chance.integers(most // 2, most, shape, dtype=np.int32) + 1
+
+
 def octets(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
     return chance.integers(0, 256, shape, dtype=np.uint8)
 
@@ -151,6 +167,11 @@ DATA = (
     Case("histogram", "histogram", "histogram", {"n": SIZE, "B": 256}, peers.histogram, "bincount(x, minlength=B)", draw={"x": below("B")}),
     Case("histogram of bytes", "histogram", "histogram_bytes", LINE, peers.histogram, "bincount(x, minlength=256)", draw={"x": octets}),
     Case("embedding", "embedding", "embedding", {"V": 32768, "D": 1024, "T": 8192}, peers.embedding, "take(W, idx, axis=0, out=y)", draw={"idx": below("V")}),
+    Case("sparse matrix times vector", "csr", "csr", {"Z": 1 << 22, "R": 1 << 16, "N": 1 << 16}, peers.csr, "take, multiply, add.reduceat", draw={"off": bounds("Z"), "col": below("N")}),
+    Case("mean of segments", "segments", "segment_mean", {"T": SIZE, "S": 1 << 14}, peers.segment_mean, "add.reduceat, divide", draw={"off": bounds("T")}),
+    Case("products of groups", "grouped", "grouped", {"M": 1024, "K": 512, "N": 512, "G": 8, "B": 16}, peers.grouped, "x[block] @ w[group], block by block", draw={"group": below("G")}),
+    Case("paged attention", "paged", "paged", {"B": 16, "H": 16, "P": 1024, "S": 16, "L": 64}, peers.paged, "K[table], a product, softmax, a product, for each b",
+         draw={"table": below("P"), "len": lengths, "a": lambda chance, shape, sizes: 0.125}),
     Case("scatter-add", "embedding", "scatter_add", {"V": 4096, "D": 256, "T": 16384}, peers.scatter_add, "add.at(y, idx, v)", draw={"idx": below("V")}),
 )  # fmt: skip
 

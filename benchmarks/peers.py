@@ -357,3 +357,38 @@ def scatter_add(i: Inputs, y: Array) -> None:
 
 def histogram(i: Inputs, h: Array) -> None:
     h[...] = np.bincount(i["x"], minlength=len(h))
+
+
+def csr(i: Inputs, y: Array) -> None:
+    products = np.take(i["x"], i["col"], mode="clip", out=spare("products", i["val"].shape, y.dtype))
+    np.multiply(products, i["val"], out=products)
+    _segment_sums(products, i["off"], y)
+
+
+def segment_mean(i: Inputs, y: Array) -> None:
+    _segment_sums(i["x"], i["off"], y)
+    np.divide(y, np.diff(i["off"]), out=y)
+
+
+def _segment_sums(x: Array, off: Array, y: Array) -> None:
+    """reduceat takes an empty segment for one element: those are left out."""
+    full = off[:-1] < off[1:]
+    y.fill(0)
+    y[full] = np.add.reduceat(x[: off[-1]], off[:-1][full])
+
+
+def grouped(i: Inputs, y: Array) -> None:
+    for block, g in enumerate(i["group"]):
+        rows = slice(64 * block, 64 * block + 64)
+        np.matmul(i["x"][rows], i["w"][g], out=y[rows])
+
+
+def paged(i: Inputs, o: Array) -> None:
+    """A sequence at a time: its pages side by side, then attention of all heads."""
+    heads, width = i["q"].shape[1:]
+    for b, tokens in enumerate(i["len"]):
+        pages = i["table"][b, : -(-tokens // i["K"].shape[1])]
+        keys, values = (i[name][pages].reshape(-1, heads, width)[:tokens].transpose(1, 0, 2) for name in ("K", "V"))
+        weights = np.matmul(keys, i["q"][b, :, :, None])[:, :, 0] * i["a"]
+        softmax({"x": weights}, weights)
+        np.matmul(weights[:, None], values, out=o[b, :, None])

@@ -39,7 +39,8 @@ def built(folder: Path) -> Path:
 
 def run(folder: Path, code: str, *arguments: str, seconds: int = 300) -> str:
     """The output of a Python process that has this driver. Raises AssertionError with what it said, where it fails."""
-    env = {**os.environ, "LD_LIBRARY_PATH": str(folder), "TINYGPU_CACHE": str(folder / "cache")}
+    libraries = os.pathsep.join(filter(None, [str(folder), os.environ.get("LD_LIBRARY_PATH")]))
+    env = {**os.environ, "LD_LIBRARY_PATH": libraries, "TINYGPU_CACHE": str(folder / "cache")}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=env, timeout=seconds)
     assert done.returncode == 0, done.stdout + done.stderr
