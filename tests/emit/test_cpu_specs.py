@@ -15,9 +15,9 @@ from tinygpu import pipeline
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
+from tinygpu.simulate.bounded import bounded
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
-from tinygpu.simulate.bounded import bounded
 from tinygpu.simulate.tolerance import tolerance
 
 SIZES = {
