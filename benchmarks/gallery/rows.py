@@ -21,7 +21,7 @@ LINE = 4194301
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operation: what it is called, the spec of `gallery/level1`, its op, its machine, sizes, torch's expression, inputs that are not of
+    """An operation: what it is called, the spec of `specs/level1`, its op, its machine, sizes, torch's expression, inputs that are not of
     normal distribution, and why it is slow where it is."""
 
     name: str

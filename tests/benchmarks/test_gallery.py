@@ -1,6 +1,6 @@
 """The gallery: each operation has a machine, each machine an operation, and what is built of them computes the equation.
 
-Comes in: the rows, `gallery/`. Goes out: a failure for a machine that is in no row, is not proved, or differs at odd sizes. The one idea: the command
+Comes in: the rows, `specs/level1`. Goes out: a failure for a machine that is in no row, is not proved, or differs at odd sizes. The one idea: the command
 judges all of them; here a few are, by the same functions.
 """
 
@@ -21,7 +21,7 @@ SPECS = sorted({row.spec for row in ROWS})
 
 def test_rows_and_machines_belong_together() -> None:
     wanted = {(row.spec, row.machine, row.op) for row in ROWS}
-    paths = sorted((ROOT / "gallery" / "level1").glob("*.tgpu"))
+    paths = sorted((ROOT / "specs" / "level1").glob("*.tgpu"))
     found = {(path.stem, m.name, m.op.name) for path in paths for m in pipeline.load(path).machines}
     assert wanted == found
     assert len(ROWS) == 101 == len({row.name for row in ROWS})

@@ -85,7 +85,7 @@ def ranged(place: Expr) -> Binder | None:
     """An index of a left side, with the range that is written of it: `p`, `p < H + 1 - K`; None where it is another term.
 
     >>> ranged(Name("p")), ranged(Binary("<", Name("p"), Number("3"))), ranged(Number("3"))
-    (Binder(name='p', relation='', bound=None), Binder(name='p', relation='<', bound=Number(text='3')), None)
+    (Binder(name='p', relation='', bound=None, start=None), Binder(name='p', relation='<', bound=Number(text='3'), start=None), None)
     """
     match place:
         case Name(name):
