@@ -304,4 +304,6 @@ def rewrites(program: Program, number: int) -> bool:
     inside = [s for s in steps(program.launches[number].body) if isinstance(s, Assign)]
     far = {a.name for a in arrays(program).values() if a.owner == "grid"}
     read = {r.tensor for s in inside for r in reads_of(s)}
+    if {s.target for s in inside} & program.op.inplace.keys():
+        return True
     return bool(far & ({s.target for s in inside} & read | {s.target for s in inside if s.update and not s.atomic}))

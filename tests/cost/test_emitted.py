@@ -23,7 +23,7 @@ from tests.conftest import Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import transpose
 from tests.emit.interpreter import BlockMemory, Pointer
-from tests.program.library import STEMS, edges, library, machine
+from tests.program.library import STEMS, as_promised, edges, library, machine
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
@@ -236,7 +236,8 @@ def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share)
     """And it leaves what the simulator leaves, to the bit."""
     for made in (unpack(program(m)) for m in share(library(spec)) if m.arch != CPU):
         for bits, sizes in zip((32, 64), few(made), strict=False):
-            compared(made, sizes, monkeypatch, bits)
+            if as_promised(made, sizes, random_inputs(made.op, sizes, seed=1)):
+                compared(made, sizes, monkeypatch, bits)
 
 
 def few(made: Program) -> list[dict[str, int]]:

@@ -67,6 +67,11 @@ class Word:
         return cls(np.int64((number + 2**63) % 2**64 - 2**63))
 
 
+def unsigned(number: Any) -> Any:
+    """A number of 64 bits: of an int64 its bits, which go back into one; else one that stays unsigned."""
+    return Word(number) if isinstance(number, np.int64) else np.uint64(number)
+
+
 def local_array(shape: Any, dtype: Any) -> np.ndarray:
     """Cells that nobody wrote yet."""
     return np.frombuffer(bytes([POISON]) * int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype).reshape(shape).copy()
@@ -158,7 +163,7 @@ def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
     names = SimpleNamespace(cuda=position, inf=math.inf, pointer=lambda dtype: Pointer, void=lambda *types: types)
     names.ix = np.int32 if bits == 32 else np.int64
     names.f64, names.f32, names.i64, names.i32, names.i8 = np.float64, np.float32, np.int64, np.int32, np.int8
-    names.u64, names.u32, names.u16, names.u8 = Word, np.uint32, np.uint16, np.uint8
+    names.u64, names.u32, names.u16, names.u8 = unsigned, np.uint32, np.uint16, np.uint8
     functions = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor, "fabs": np.abs}
     functions |= {"rsqrt": lambda x: type(x)(1) / np.sqrt(x), "erf": lambda x: type(x)(math.erf(x))}
     for name, function in functions.items():
@@ -221,7 +226,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
     space |= {
         "division": division,
         "constant_memory": constant_memory,
-        "counted": lambda: range,
+        "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
         "atomic": atomic,
     }

@@ -167,3 +167,11 @@ def first_disagreement(program: Program, tries: Iterable[Mapping[str, int]] | No
         for found in disagreements(program, sizes, 0, number if number % 2 else None):
             return f"at {', '.join(f'{name} = {value}' for name, value in sizes.items())}: {found}"
     return ""
+
+
+def as_promised(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
+    """Whether data keeps what the op promises of it; what reads outside keeps nothing."""
+    try:
+        return promised(program.op, sizes, inputs)
+    except IndexError:
+        return False
