@@ -9,10 +9,10 @@ reads what was there before it, so that there is one such function. Its length i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from tinygpu.category.linear import as_written, polynomial
-from tinygpu.category.term import App, Var, equal, substitute, tensors
+from tinygpu.category.term import App, Var, equal, substitute
 from tinygpu.model.length import Part, definitions, length, part
 from tinygpu.model.op import Equation, Tensor, put_in
 from tinygpu.model.ranges import Later
@@ -86,22 +86,11 @@ class States:
         step = self.make(later, equation, 0, rest, inside)
         if step is None:
             return None
-        between = {n: e for n, e in known.items() if not e.along and self.open(tensors(e.value), known)}
+        between = {n: e for n, e in known.items() if not e.along}
         value, time = put_in(step.value, between), Var(one.time)
         axes = tuple(replace(a, extent=e) for a, e in zip(step.axes, state.tensor.shape, strict=True))
-        first = state.base.at(Var(a.name) for n, a in enumerate(axes) if n != state.place)
+        first = put_in(state.base.at([Var(a.name) for n, a in enumerate(axes) if n != state.place]), between)
         value = App(
             "select", (equal(time, 0), first, substitute(value, {one.time: time - 1})), value.dtype
         )  # also where both are one
         return Equation(target.name, axes, value, equation.span, one.time)
-
-    def open(self, names: Collection[str], known: Mapping[str, Equation]) -> bool:
-        """Whether one of these tensors is, or is made of, a state whose step is not known yet."""
-        met: set[str] = set()
-        waiting = list(names)
-        while waiting:
-            name = waiting.pop()
-            if name not in met:
-                met.add(name)
-                waiting += tensors(known[name].value) if name in known else ()
-        return not met.isdisjoint(self.begun.keys() - known.keys())

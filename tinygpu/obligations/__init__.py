@@ -17,7 +17,8 @@ from tinygpu.diagnostic import Label, TinygpuError
 from tinygpu.obligations import barriers, defined, equation, inplace, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
-from tinygpu.obligations.facts import inductions, promised, with_theorems
+from tinygpu.obligations.facts import promised, with_theorems
+from tinygpu.obligations.induced import inductions
 from tinygpu.obligations.made import View, compared, contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.shape import alike, cancelled

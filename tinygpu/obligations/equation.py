@@ -21,6 +21,7 @@ from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.defined import PARTIAL, condition, partial
+from tinygpu.obligations.induced import endless
 from tinygpu.obligations.made import compared
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.obligations.trace import Store, Trace, guarded_reads, preconditions
@@ -32,6 +33,7 @@ def equation(program: Program, trace: Trace) -> Iterator[Claim]:
     op, names = program.op, [e.target for e in program.op.equations]
     for equation in op.equations:
         together = {e.target: e for e in op.together(equation.target)} if equation.along else {}
+        yield from endless(equation, start(op, equation)) if equation.along else ()
         for read, point in guarded_reads(equation.value, start(op, equation)):
             place = Label(equation.span if read.span.line == 0 else read.span, "")
             if read.index:

@@ -38,6 +38,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
+from tinygpu.obligations.induced import by_symbol
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
 from tinygpu.obligations.recurrence import UNSOLVED, close, in_order
 from tinygpu.obligations.trace import (
@@ -210,16 +211,15 @@ class Execution:
 
     def holds(self, name: str, index: tuple[Term, ...], claim: Term, point: Region, span: Span) -> None:
         """What is said of a cell is its value; the number that is held stays what it is, unless what is said is an integer made of such."""
-        cells = self.state[name]
-        index = tuple(self.resolve(i, point) for i in index)
-        claim = self.resolve(claim, point)
+        cells, index = self.state[name], tuple(self.resolve(i, point) for i in index)
+        claim = self.resolve(by_symbol(self.program.op, claim), point)
         value = self.resolve(Read(name, index, claim.dtype), point)
         self.events += (Fact(value, claim, point, span), Value(value, point, span))
         held = number_of(value)
         plain = all(t.dtype not in FLOATS and not carried(t) for side in (claim, value, *point.guard) for t in walk(side))
         if not (plain and total(claim) and all(map(compared, self.program.op.promises))):  # it was proved of numbers alone
-            placed = any("@" in name for name in tensors(held))  # of the turn before, which is not known yet
-            claim = made(claim, self.name(cells, point.axes, SAID) if placed else held)
+            waits = any("@" in name for name in tensors(held))  # for the turn before, which is not known yet
+            claim = made(claim, self.name(cells, point.axes, SAID) if waits else held)
         here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         if not cells.private:  # what each thread says of its cell is so of all of them
             write = published(cells, index, self.launch.block, (), point)

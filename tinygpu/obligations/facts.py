@@ -35,7 +35,6 @@ from tinygpu.category.term import (
     children,
     conjunction,
     equal,
-    folds,
     fresh,
     negation,
     reads,
@@ -44,7 +43,6 @@ from tinygpu.category.term import (
     whole,
 )
 from tinygpu.category.total import INFINITE, limited, total
-from tinygpu.model.op import Op
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -60,16 +58,6 @@ def promised(claim: Claim, promises: tuple[Term, ...]) -> Claim:
     match claim:
         case Obligation() | Inhabited():
             return replace(claim, hypotheses=claim.hypotheses + facts)
-
-
-def inductions(op: Op) -> Iterator[Term]:
-    """What a state is, as a promise that is kept: there is one such function, as each value is made of earlier ones. Of a step with a fold, or
-    that may be infinite, nothing is said here."""
-    for state in op.states:
-        here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
-        for when, value in state.cases:
-            if limited(value) and not folds(value):
-                yield Fold("all", state.axes, when, equal(here, value), BOOL)
 
 
 def instances(promise: Term, read: tuple[Read, ...]) -> Iterator[Term]:

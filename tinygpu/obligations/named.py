@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.simplify import simplify
-from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, exchange, folds, reads, substitute, tensors, total
+from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, substitute, tensors, total
 from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.finite import finite
+from tinygpu.obligations.induced import SURELY, by_symbol
 from tinygpu.obligations.made import FORM, exact, extreme_of
 from tinygpu.obligations.trace import every_cell
 from tinygpu.program.step import Program
@@ -24,7 +24,6 @@ from tinygpu.program.traverse import written
 from tinygpu.record import replace
 
 LONG = 40  # parts of an intermediate, written out: a shorter one is put in
-SURELY = f"{FORM}surely"  # in the names of symbols: the equation has a value whatever the data is, or `PERHAPS` it has
 
 
 def named(program: Program, memory: State, launch: int, stored: frozenset[str]) -> tuple[State, tuple[Cells, ...]]:
@@ -84,19 +83,5 @@ def element(op: Op, tensor: str, index: tuple[Term, ...], point: Region, made_of
     """The equation at an element, with the symbols of what it is compared with."""
     equation = op.equation(tensor)
     bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-    return point.settled(inlined(op, substitute(equation.value, bind), frozenset().union(*map(tensors, made_of))))
-
-
-def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
-    """A claim with each state whose step is a fold as what that makes it, where the program has computed it too. From time 0 on a state is what its
-    equation says, whatever its length and its place."""
-    states = {e.target: e for e in op.states if any(folds(v) for _, v in e.cases)}
-    ours = set(reads(value))
-    mine = (r for r in reads(claim) if r.tensor in states and r not in ours)
-    bind: dict[Term, Term] = {}
-    for read in mine:
-        state = states[read.tensor]
-        time = read.index[[a.name for a in state.axes].index(state.along)]
-        if point.settled(time >= 0) == TRUE:
-            bind[read] = simplify(state.at(read.index), point)
-    return exchange(claim, bind)
+    value = inlined(op, substitute(equation.value, bind), frozenset().union(*map(tensors, made_of)))
+    return point.settled(by_symbol(op, value))

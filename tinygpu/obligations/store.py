@@ -19,8 +19,9 @@ from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.execution import FOLLOWED, LARGE
+from tinygpu.obligations.induced import unfolded
 from tinygpu.obligations.memory import stored_before
-from tinygpu.obligations.named import element, unfolded
+from tinygpu.obligations.named import element
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
