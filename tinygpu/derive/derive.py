@@ -43,7 +43,7 @@ def derive(machine: model.Machine) -> Program:
     op = machine.op
     where = tuple(dict.fromkeys((*op.where, *machine.where)))
     build = Build(names_taken(machine), {t.name: t.shape for t in (*op.tensors, *machine.workspaces)}, frozenset(op.sizes), where)
-    build.core, build.states, build.together = machine.arch == CPU, op.states, op.together
+    build.core, build.states, build.made_of = machine.arch == CPU, op.states, op.reached
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)
     workspaces = tuple(Array(t.name, t.dtype, tuple(map(natural, t.shape)), WORKSPACE, span=t.span) for t in machine.workspaces)

@@ -63,7 +63,7 @@ class Build:
     tiles: dict[str, Tile] = field(default_factory=dict)
     copies: dict[str, tuple[Step, ...]] = field(default_factory=dict)
     states: tuple[Equation, ...] = ()
-    together: Callable[[str], tuple[Equation, ...]] = lambda name: ()
+    made_of: Callable[[str], set[str]] = lambda name: set()
     held: dict[tuple[object, ...], Read] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
 

@@ -58,7 +58,7 @@ class Course:
         bind = dict(zip(names, self.at(state, time).index, strict=True))
         found = exchange(in_time(simplify(substitute(value, bind), Region(self.build.axes)), self.build), known)
         for read in reads(found):
-            if read.tensor in (one.target for one in self.group):
+            if read.tensor in (one.target for one in self.build.states):
                 raise refused("TG109.state", self.place.span, state.span, name=state.target)
         return found
 
@@ -107,7 +107,7 @@ def induced(
             raise refused("TG109.state", place.span, state.span, name=state.target)
         key = (state.target, time, index, place.cells, place.rest, path)
         if key not in build.held:
-            group = build.together(state.target)
+            group = tuple(e for e in build.states if e.target in {state.target, *build.made_of(state.target)})
             held = {s.target: cell(build, s, "cell", place) for s in group}
             made = {s.target: cell(build, s, "next", place) for s in group} if len(group) > 1 else held
             steps += Course(build, group, index, held, made, place).steps(time)

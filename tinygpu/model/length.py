@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.linear import as_written, number, plus, polynomial
+from tinygpu.category.linear import as_written, plus, polynomial
 from tinygpu.category.term import Term
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, Problems
@@ -79,10 +79,15 @@ def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[s
 
 
 def longer(a: Term | None, b: Term | None) -> Term | None:
-    """The longer one of two that differ by a number."""
+    """The longer one of two, where that is seen: sizes are not negative.
+
+    >>> n = Var("n")
+    >>> longer(n + 1, n * 2 + 1) == longer(n * 2 + 1, n + 1) == n * 2 + 1
+    True
+    """
     if a is None or b is None:
         return b if a is None else a
-    return a if (number(plus(polynomial(a), polynomial(b), -1)) or 0) >= 0 else b
+    return a if min(plus(polynomial(a), polynomial(b), -1).values(), default=0) >= 0 else b
 
 
 def ranges(target: tree.Cell, op: tree.Op, scope: Scope, around: frozenset[str]) -> dict[str, Term]:

@@ -13,16 +13,32 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import BOOL, FLOATS, TRUE, Fold, Read, Term, Var, equal, exchange, folds, reads, rebuild, total
+from tinygpu.category.term import (
+    BOOL,
+    FLOATS,
+    TRUE,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    equal,
+    exchange,
+    folds,
+    memoised,
+    reads,
+    rebuild,
+    substitute,
+    tensors,
+    total,
+)
 from tinygpu.category.total import PERHAPS
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.finite import finite
-from tinygpu.obligations.made import FORM
+from tinygpu.obligations.made import SURELY
 from tinygpu.obligations.obligation import Gap
 from tinygpu.record import replace
-
-SURELY = f"{FORM}surely"  # in the names of symbols: the equation has a value whatever the data is, or `PERHAPS` it has
 
 
 def marked(op: Op) -> Mapping[str, str]:
@@ -32,17 +48,23 @@ def marked(op: Op) -> Mapping[str, str]:
 
 
 def by_symbol(op: Op, term: Term) -> Term:
-    """The term with symbols for the states that it reads."""
-    if not op.states:
+    """The term with symbols for the states that it reads; at 0 one that may have no value is its base, which may have one."""
+    states = {e.target: e for e in op.states}
+    if states.keys().isdisjoint(tensors(term)):
         return term
     marks = marked(op)
-    found = {r for r in reads(term) if r.tensor in marks}
-    return _put(term, marks) if found else term
 
+    @memoised
+    def put(inner: Term) -> Term:
+        inner = rebuild(inner, put)
+        if not isinstance(inner, Read) or inner.tensor not in states:
+            return inner
+        state = states[inner.tensor]
+        bind = dict(zip((a.name for a in state.axes), inner.index, strict=True))
+        first = bind[state.along] == Const(0) and marks[inner.tensor].endswith(PERHAPS)
+        return put(substitute(state.cases[0][1], bind)) if first else replace(inner, tensor=marks[inner.tensor])
 
-def _put(term: Term, marks: Mapping[str, str]) -> Term:
-    term = rebuild(term, lambda inner: _put(inner, marks))
-    return replace(term, tensor=marks[term.tensor]) if isinstance(term, Read) and term.tensor in marks else term
+    return put(term)
 
 
 def inductions(op: Op) -> Iterator[Term]:
@@ -51,14 +73,15 @@ def inductions(op: Op) -> Iterator[Term]:
         here = Read(state.target, tuple(Var(a.name) for a in state.axes), op.tensor(state.target).dtype)
         for when, value in state.cases:
             if not folds(value):
-                yield by_symbol(op, Fold("all", state.axes, when, equal(here, value), BOOL))
+                is_so = equal(by_symbol(op, here), by_symbol(op, value))
+                yield Fold("all", state.axes, by_symbol(op, when), is_so, BOOL)
 
 
 def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
-    """A claim with each state whose step is a fold as what that makes it, where the program has computed it too. From time 0 on a state is what its
-    equation says, whatever its length and its place."""
+    """A claim with each state whose step is a fold, or partial, as what that makes it, where the program has computed it too. From time 0 on a state is
+    what its equation says, whatever its length and its place."""
     marks = marked(op)
-    states = {marks[e.target]: e for e in op.states if any(folds(v) for _, v in e.cases)}
+    states = {marks[e.target]: e for e in op.states if marks[e.target].endswith(PERHAPS) or folds(e.value)}
     ours = set(reads(value))
     bind: dict[Term, Term] = {}
     for read in (r for r in reads(claim) if r.tensor in states and r not in ours):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 
+from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.term import (
@@ -30,12 +31,14 @@ from tinygpu.category.term import (
     memoised,
     plain,
     rebuild,
+    substitute,
+    tensors,
     variables,
     walk,
     whole,
 )
 from tinygpu.category.text import WRITTEN, digest
-from tinygpu.category.total import drowning, limited
+from tinygpu.category.total import PERHAPS, drowning, limited
 
 
 def exact(term: Term) -> bool:
@@ -81,6 +84,7 @@ def compared(condition: Term) -> bool:
 
 MADE = "made of"  # a word that no monoid of a file can be called
 FORM, SAID = " made ", " said "  # in names of numbers that are held: of another form of them, and of what a ghost says of them
+SURELY = f"{FORM}surely"  # ends the name of an equation's symbol: it has a value whatever the data is, or `PERHAPS` it has
 EXTREMES = ("min", "max")  # are of any order
 View = Callable[[Term], Term]
 
@@ -159,6 +163,26 @@ def reordered(term: Term) -> bool:
     made before has a name."""
     folds = (t for t in walk(term, leave=lambda t: whole(t) or is_made(t)) if isinstance(t, Fold))
     return any(f.dtype in FLOATS or carried(f) for f in folds)
+
+
+def moved(term: Term, name: str, to: Term) -> Term:
+    """The term at another turn of a loop; what is a symbol of an equation is asked at the time as it is written, not at `t - 1 + 1`.
+
+    >>> from tinygpu.category.term import text
+    >>> u, t = Read("u made surely", (Var("t") + 1,), "f32"), Var("t")
+    >>> text(moved(u, "t", t - 1))
+    'u[t]'
+    """
+
+    @memoised
+    def put(inner: Term) -> Term:
+        inner = rebuild(inner, put)
+        if isinstance(inner, Read) and inner.tensor.endswith((SURELY, PERHAPS)):
+            return Read(inner.tensor, tuple([as_written(polynomial(i)) for i in inner.index]), inner.dtype, inner.span)
+        return inner
+
+    found = substitute(term, {name: to})
+    return put(found) if any(read.endswith((SURELY, PERHAPS)) for read in tensors(found)) else found
 
 
 @memoised

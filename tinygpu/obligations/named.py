@@ -16,8 +16,8 @@ from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State
 from tinygpu.obligations.finite import finite
-from tinygpu.obligations.induced import SURELY, by_symbol
-from tinygpu.obligations.made import FORM, exact, extreme_of
+from tinygpu.obligations.induced import by_symbol
+from tinygpu.obligations.made import FORM, SURELY, exact, extreme_of
 from tinygpu.obligations.trace import every_cell
 from tinygpu.program.step import Program
 from tinygpu.program.traverse import written
