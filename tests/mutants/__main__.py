@@ -57,6 +57,8 @@ def disagreement(program: Program) -> str:
             found = disagreements(program, sizes, 0, number if number % 2 else None)
         except (SimulationBudget, ZeroDivisionError):
             continue
+        if program.op.states and not found:
+            continue  # what a replay sees in floats may be rounding that grew
         if seen := found[0] if found else replay(program, sizes, number, edge=True):
             return f"at {', '.join(f'{name} = {value}' for name, value in sizes.items())}: {seen}"
     return ""
