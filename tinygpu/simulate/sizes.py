@@ -16,7 +16,7 @@ import numpy as np
 from tinygpu.category.evaluate import evaluate as number
 from tinygpu.category.number import Array, Value
 from tinygpu.category.region import Region
-from tinygpu.category.term import App, Const, Term, Var, conjuncts, variables, walk
+from tinygpu.category.term import App, Axis, Const, Term, Var, conjuncts, variables, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Assign, For, Program
 from tinygpu.program.traverse import walk_steps
@@ -134,11 +134,19 @@ def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]
     return [row for row in dict.fromkeys(rows) if row in chosen]
 
 
+def _turns(axis: Axis, sizes: Mapping[str, int]) -> int:
+    """How many there are; of an extent that has no value none, which a run says."""
+    try:
+        return max(0, int(evaluate(axis.extent, sizes)))
+    except ZeroDivisionError:
+        return 0
+
+
 def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
     """The lane-steps of the assignment that is made most often, whether or not its guard holds; a loop whose extent is no number at these sizes
     counts once."""
     every = (
-        math.prod(max(0, int(evaluate(a.extent, sizes))) for a in here.axes if variables(a.extent) <= sizes.keys())
+        math.prod(_turns(a, sizes) for a in here.axes if variables(a.extent) <= sizes.keys())
         for launch in program.launches
         for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
         if isinstance(step, Assign)
