@@ -69,12 +69,16 @@ class Notes:
 
     def __init__(self, text: str):
         self.lines = text.encode().split(b"\n")
-        loops = {n.target.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}
-        self.loops, self.position, self.number, self.atomic = sorted(loops), SimpleNamespace(), 0, set[Key]()
+        self.loops = [
+            (n.target.id, n.lineno, n.end_lineno or 0)
+            for n in ast.walk(ast.parse(text))
+            if isinstance(n, ast.For) and isinstance(n.target, ast.Name)
+        ]
+        self.position, self.number, self.atomic = SimpleNamespace(), 0, set[Key]()
         self.found: dict[Key, dict[Any, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
 
     def note(self, frame: FrameType, key: Key, start: int, piece: int = 0) -> None:
-        turn = tuple(int(frame.f_locals.get(name, -1)) for name in self.loops)
+        turn = tuple(int(frame.f_locals[name]) for name, first, last in self.loops if first < frame.f_lineno <= last)
         block, thread = int(self.position.blockIdx.x), int(self.position.threadIdx.x)
         self.found[key][self.place(frame), turn, piece, block, thread // 32].add((thread, start))
 

@@ -81,6 +81,7 @@ def length(name: str, place: int, op: tree.Op, scope: Scope, around: frozenset[s
 def longer(a: Term | None, b: Term | None) -> Term | None:
     """The longer one of two, where that is seen: sizes are not negative.
 
+    >>> from tinygpu.category.term import Var
     >>> n = Var("n")
     >>> longer(n + 1, n * 2 + 1) == longer(n * 2 + 1, n + 1) == n * 2 + 1
     True

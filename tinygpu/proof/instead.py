@@ -131,10 +131,8 @@ def in_indices(equation: Equation, store: Store) -> Term | None:
     """The value of a store as a function of the equation's indices; None where they do not tell the threads."""
     value = store.value
     for axis, index in zip(equation.axes, store.index, strict=True):
-        found = (
-            (v, solve(index, Var(axis.name), v))
-            for v in sorted(variables(index) & {a.name for a in store.point.axes}, reverse=True)
-        )
+        mine = sorted(variables(index) & {a.name for a in store.point.axes}, reverse=True)
+        found = ((v, solve(index, Var(axis.name), v)) for v in mine)
         one = next(((v, term) for v, term in found if term is not None), None)
         if one is None:
             return None

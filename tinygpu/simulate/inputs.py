@@ -6,6 +6,7 @@ an index stays inside the axis it addresses, and what is divided by, or goes und
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.linear import number, polynomial
 from tinygpu.category.number import Array, Value, load, outside, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
 from tinygpu.category.to_numpy import evaluate
@@ -35,12 +37,27 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
     ranges, above = index_ranges(op, env), set(positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
-    if op.promises and not promised(op, sizes, drawn):
-        for least, below in LIMITS:
-            natural = {t.name: _limited(drawn[t.name], least, below) if t.dtype in INTEGERS else drawn[t.name] for t in op.inputs}
-            if promised(op, sizes, natural):
-                return natural
+    if op.promises and not _kept(op, sizes, drawn):
+        for rows in _rows(op, env, drawn, seed):
+            for least, below in LIMITS:
+                natural = {t.name: _limited(drawn[t.name], least, below) for t in op.inputs if t.dtype in INTEGERS} | rows
+                if _kept(op, sizes, drawn | natural):
+                    return drawn | natural
     return drawn
+
+
+def _rows(op: Op, env: Mapping[str, int], drawn: Mapping[str, Array], seed: int) -> Iterator[dict[str, Array]]:
+    """Offsets as promises want them, which end at some size, and of what is an index into them the row of each place; first none of these."""
+    names, chance = offsets(op), np.random.default_rng([seed, 3])
+    yield {}
+    for last, apart in itertools.product(dict.fromkeys((*env.values(), 0)) if names else (), (True, False)):
+        found = {t.name: _rising(drawn[t.name], last, apart, chance) for t in op.inputs if t.name in names}
+        for name, inner in names.items():
+            for tensor in inner & drawn.keys():
+                place = np.arange(drawn[tensor].size).reshape(drawn[tensor].shape)
+                row = np.searchsorted(found[name], place, "right") - 1
+                found[tensor] = np.asarray(row).astype(drawn[tensor].dtype)
+        yield found
 
 
 def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
@@ -86,6 +103,22 @@ def _limited(values: Array, least: int, below: int | None) -> Array:
     """Integers in `[least, below)`."""
     natural = np.maximum(np.abs(values), least)
     return np.asarray(natural if below is None else natural % below).astype(values.dtype)
+
+
+def _rising(values: Array, last: int, apart: bool, chance: np.random.Generator) -> Array:
+    """Offsets from 0 up to `last`; no two are one where they are to be `apart` and there is room."""
+    count = max(len(values) - 2, 0)
+    apart = apart and count < last
+    between = chance.choice(np.arange(1, last), count, replace=False) if apart else chance.integers(0, last + 1, count)
+    return np.asarray([0, *sorted(between), last][: len(values)]).astype(values.dtype)
+
+
+def _kept(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
+    """Whether promises are kept; what reads outside keeps none."""
+    try:
+        return promised(op, sizes, inputs)
+    except IndexError:
+        return False
 
 
 def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
@@ -138,6 +171,15 @@ def index_ranges(op: Op, env: Mapping[str, Any]) -> dict[str, int]:
                 size = int(evaluate(extent, env))
                 least[inner.tensor] = min(size, least.get(inner.tensor, size))
     return least
+
+
+def offsets(op: Op) -> dict[str, set[str]]:
+    """The rows of integers of which a promise compares neighbours, with the inputs by which they are addressed there."""
+    found: dict[str, set[Term]] = {}
+    for read in (r for promise in op.promises for r in reads(promise) if len(r.index) == 1 and r.dtype in INTEGERS):
+        found.setdefault(read.tensor, set()).add(read.index[0])
+    pairs = {name: any(number(polynomial(a - b)) == 1 for a in places for b in places) for name, places in found.items()}
+    return {name: {r.tensor for place in found[name] for r in reads(place)} for name, is_one in pairs.items() if is_one}
 
 
 def positive(op: Op) -> Iterator[str]:
