@@ -206,6 +206,8 @@ def run(
     for name, shape in shapes.items():
         dtype = arrays(program)[name].dtype
         memory[name] = local_array(shape, STORED.get(dtype, HELD[dtype]))
+    for name, source in program.op.continued.items():
+        memory[name][...] = memory[source].reshape(memory[name].shape)
     arguments = arguments_of(program, sizes, memory, bits)
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")

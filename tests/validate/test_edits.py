@@ -45,7 +45,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a division by what may be 0": (TILE, KERNEL, "B_tile0 = div(ty, 2)", "B_tile0 = div(ty, tx)", "TG820", "at least 1"),
     "rounded down": (TILE, KERNEL, "bx = mod(block, ceil(N, 128))", "bx = mod(block, div(N, 128))", "TG820", "divides"),
     "an array that is written under another name": (MEAN, "def running_mean_columns_kernel", "constant(f32), pointer(f32), pointer(f32)", "constant(f32), constant(f32), pointer(f32)", "TG820", "nobody writes r"),
-    "outputs that lie elsewhere": (MEAN, "running_mean_columns_spec", "((0, 1),)", "((0, 0),)", "TG822", "inplace is"),
+    "outputs that lie elsewhere": (MEAN, "running_mean_columns_spec", "((0, 1, False),)", "((0, 0, False),)", "TG822", "inplace is"),
     "a loop that data begin": (ROWS, ROW, "between(ceil(ix(ix(max(ix(ix(begin)), ix(lane))) - lane), 32)", "between(ix(0)", "TG820", "is an assignment"),
     "a loop that data end": (ROWS, ROW, "ix(min(ix(ceil(Z, 32)), ", "ix(max(ix(ceil(Z, 32)), ", "TG820", "is an assignment"),
     "a loop that another end begins": (ROWS, ROW, "between(ceil(ix(ix(max(ix(ix(begin)),", "between(ceil(ix(ix(max(ix(ix(end)),", "TG820", "is an assignment"),

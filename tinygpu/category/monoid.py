@@ -222,6 +222,14 @@ def monoids_on(dtype: str) -> tuple[Monoid, ...]:
     return (dtype,) if isinstance(dtype, Carrier) else tuple(SCALARS.values())
 
 
+def spine(op: str, term: Term) -> tuple[Term, ...]:
+    """The operands of an operation as they are combined from the left: no other bracket is opened."""
+    match term:
+        case App(name, (first, *rest)) if name == op:
+            return (*spine(op, first), *rest)
+    return (term,)
+
+
 def of_op(op: str) -> Monoid | None:
     """The monoid whose values an operation combines."""
     return op if isinstance(op, Monoid) else COMBINING.get(op)

@@ -11,8 +11,23 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import App, Axis, Read, Term, Var, memoised, rebuild, substitute, tensors
+from tinygpu.category.monoid import Carrier, monoids_on, spine
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    TRUE,
+    App,
+    Axis,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    memoised,
+    negation,
+    rebuild,
+    substitute,
+    tensors,
+)
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
@@ -100,6 +115,11 @@ class Op:
         """The outputs that may lie in the memory of an input, each with that."""
         return {t.name: t.inplace for t in self.outputs if t.inplace}
 
+    @property
+    def continued(self) -> dict[str, str]:
+        """Those of them that begin as the input does: elements of it stay, or are added to."""
+        return {t.name: t.inplace for t in self.outputs if t.inplace and goes_on(self.equation(t.name), t.inplace)}
+
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name, intermediates included."""
         return next(t for t in self.tensors + self.intermediates if t.name == name)
@@ -128,6 +148,35 @@ class Op:
     def equation(self, target: str) -> Equation:
         """The equation that defines `target`."""
         return next(e for e in self.equations if e.target == target)
+
+
+def goes_on(equation: Equation, source: str) -> bool:
+    """Whether a value is at some elements that of `source`, or what an update makes of it."""
+    old = Read(source, tuple(Var(a.name) for a in equation.axes), equation.value.dtype)
+    updated = any(old in spine(monoid.op, equation.value)[: 1 + monoid.commutative] for monoid in monoids_on(old.dtype))
+    return updated or kept(equation, source) != FALSE
+
+
+def kept(equation: Equation, source: str) -> Term:
+    """Where a value is the element of `source` at the same place.
+
+    >>> from tinygpu.category.term import select
+    >>> i, n = Var("i"), Var("n")
+    >>> x = Read("x", (i,), "f32")
+    >>> kept(Equation("y", (Axis("i", n),), select(i < 3, x + x, x)), "x") == negation(i < 3)
+    True
+    """
+
+    def where(value: Term) -> Term:
+        match value:
+            case App("select", (condition, then, other)):
+                ways = [conjunction(c, w) for c, w in ((condition, where(then)), (negation(condition), where(other))) if w != FALSE]
+                return App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else FALSE
+            case Read(name, index) if name == source and index == tuple(Var(a.name) for a in equation.axes):
+                return TRUE
+        return FALSE
+
+    return where(equation.value)
 
 
 def without_states(op: Op) -> Op:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.linear import number, plus, polynomial
-from tinygpu.category.monoid import as_monoid, monoids_on
+from tinygpu.category.monoid import as_monoid, monoids_on, spine
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, points
 from tinygpu.category.settle import within
@@ -82,9 +82,10 @@ def unwritten(array: Array) -> Cells:
 
 
 def unstored(op: Op, name: str) -> Cells:
-    """An output that nobody stored."""
+    """An output that nobody stored: one in place that goes on is its input."""
     tensor = op.tensor(name)
-    return unwritten(Array(name, tensor.dtype, tensor.shape, WORKSPACE, span=tensor.span))
+    cells = unwritten(Array(name, tensor.dtype, tensor.shape, WORKSPACE, span=tensor.span))
+    return replace(cells, value=Read(op.continued[name], cells.place, tensor.dtype)) if name in op.continued else cells
 
 
 def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:
@@ -121,14 +122,6 @@ def merged(guard: Term, new: Term, old: Term, point: Region | None = None) -> Te
             under = (replace(f, guard=conjunction(guard, f.guard)) for f in (fresh(f, variables(guard)) for f in folds))
             return combine(monoid.op, new.dtype, old, *under)
     return chosen
-
-
-def spine(op: str, term: Term) -> tuple[Term, ...]:
-    """The operands of an operation as they are combined from the left: no other bracket is opened."""
-    match term:
-        case App(name, (first, *rest)) if name == op:
-            return (*spine(op, first), *rest)
-    return (term,)
 
 
 @dataclass(frozen=True, slots=True)

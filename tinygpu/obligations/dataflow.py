@@ -35,20 +35,25 @@ def execute(program: Program) -> Trace:
         run.run(launch.body, Region(launch.grid + launch.block, known))
         stores = Trace(tuple(run.events)).of(Store)
         events += run.events
-        if len(program.launches) > 1 or any(s.step.atomic for s in stores):
+        if len(program.launches) > 1 or any(s.step.atomic or adds(program, s) for s in stores):
             memory, meetings = left(program, stores, memory, frozenset(known))
             events += meetings
             memory, found = named(program, memory, number, frozenset(s.tensor for s in stores))
             intermediates += found
     outputs = {t.name for t in program.op.outputs}
     trace = Trace(tuple(events), named=intermediates)
-    return replace(trace, final=tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(trace, n)))
+    return replace(trace, final=tuple(memory[n] for n in sorted(outputs & set(memory)) if not plain(program, trace, n)))
 
 
-def plain(trace: Trace, name: str) -> bool:
+def plain(program: Program, trace: Trace, name: str) -> bool:
     """Whether an array is stored by one launch alone, and only plainly: then every store says what it is worth."""
     stores = [s for s in trace.of(Store) if s.tensor == name]
-    return len({s.launch for s in stores}) == 1 and not any(s.step.atomic for s in stores)
+    return len({s.launch for s in stores}) == 1 and not any(s.step.atomic or adds(program, s) for s in stores)
+
+
+def adds(program: Program, store: Store) -> bool:
+    """Whether a store updates what is there before the first launch."""
+    return bool(store.step.update) and store.tensor in program.op.continued
 
 
 def left(program: Program, stores: tuple[Store, ...], memory: State, always: frozenset[Term]) -> tuple[State, list[Meeting]]:

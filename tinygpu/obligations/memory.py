@@ -3,7 +3,7 @@
     bounds      guards of the access  ⊢  0 ≤ index_a < extent_a        for every axis a, never on a flattened address
     alignment   asks(sizes)  ⊢  place % lanes = 0        and where the shared condition of the loop holds, every lane is inside
     memory      of the three uses only one; the atomic updates are of one monoid        no happens-before joins two blocks
-    cover       for all o in shape(out) there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
+    cover       for all o in shape(out), but those that stay what they are in place, there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
     once        e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
 Comes in: the program and its trace. Goes out: formulas for accesses, for every mixture of uses, for each output, and for each two stores to one
@@ -18,9 +18,10 @@ from collections.abc import Iterator
 
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
-from tinygpu.category.term import FALSE, Axis, Var, conjunction, reads, text, variables
+from tinygpu.category.term import FALSE, Axis, Term, Var, conjunction, negation, reads, substitute, text, variables
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
+from tinygpu.model.op import Op, kept, put_in
 from tinygpu.obligations.bijection import Part, collisions, onto
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Meeting, Store, Trace, preconditions
@@ -100,11 +101,19 @@ def cover(program: Program, trace: Trace) -> Iterator[Claim]:
     for output in (t for t in program.op.outputs if t.name not in made):
         parts = tuple(s for s in trace.of(Store) if s.tensor == output.name)
         element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
-        point = Region(element, preconditions(program))
+        point = Region(element, preconditions(program)).under(*changed(program.op, output.name, element))
         goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
         labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
         title = f"some elements of {output.name} are never stored"
         yield Obligation("cover", "TG201", title, f"every element of {output.name} is stored", point.facts, goal, labels)
+
+
+def changed(op: Op, output: str, element: tuple[Axis, ...]) -> Iterator[Term]:
+    """Of an output in place, the condition that an element is another one than its input's: the others are there."""
+    if output in op.continued:
+        equation, inner = op.equation(output), {e.target: e for e in op.equations if not e.along}
+        names = {a.name: Var(e.name) for a, e in zip(equation.axes, element, strict=True)}
+        yield negation(put_in(substitute(kept(equation, op.continued[output]), names), inner))
 
 
 def part(store: Store) -> Part:

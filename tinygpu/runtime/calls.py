@@ -6,7 +6,6 @@ idea: what the proof assumed is checked here, each assumption once, before anyth
 
 from __future__ import annotations
 
-import contextlib
 import math
 import operator
 import os
@@ -16,7 +15,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.runtime.cuda import _stream_of
 from tinygpu.runtime.views import _HELD, _article, _fail, _View, _view
 
 
@@ -89,60 +87,6 @@ def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank
     if view.readonly:
         _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
     return view
-
-
-def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...], stream: Any) -> _View:
-    """A new array of the same library and device as the first argument; its elements are not set.
-
-    torch and CuPy hand out memory that earlier work of a stream may still use, so it is taken on the stream that the kernel runs on.
-    """
-    kind = _HELD[dtype][0][0]
-    if like is None or like.family == "numpy":
-        try:
-            made: Any = np.empty(shape, _numpy_dtype(kind))
-        except ValueError:  # numpy's limit of what an array may be; memory that there is not is a MemoryError
-            _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
-    elif like.family == "torch":
-        torch = sys.modules["torch"]
-        if stream is None:
-            made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
-        else:
-            with _current(torch.cuda, function, stream, like):
-                made = torch.empty(shape, dtype=getattr(torch, kind), device=like.owner.device)
-    elif like.family == "cupy":
-        cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(like.device), _current(cupy.cuda, function, stream, like):
-            made = cupy.empty(shape, _numpy_dtype(kind))
-    elif like.family in ("numba", "numba_cuda"):
-        from numba import cuda
-
-        with cuda.gpus[like.device]:
-            made = cuda.device_array(shape, _numpy_dtype(kind))
-    else:
-        _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
-    return _view(function, name, made, dtype, "its own", len(shape))
-
-
-def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
-    """The stream given, made the current one of torch.cuda or cupy.cuda; nothing to do for none, and on the CPU."""
-    if stream is None or like.device < 0:
-        return contextlib.nullcontext()
-    handle = _stream_of(function, stream, like)
-    if like.family != "torch":
-        return library.ExternalStream(handle)
-    device = like.owner.device  # torch takes 0 for any stream of its own, and no 1 at all
-    return library.stream(library.default_stream(device) if handle in (0, 1) else library.ExternalStream(handle, device=device))
-
-
-def _numpy_dtype(kind: str) -> Any:
-    """numpy's dtype; for bfloat16 the one of ml_dtypes where that is installed, else the bits as uint16."""
-    if kind != "bfloat16":
-        return np.dtype(kind)
-    try:
-        import ml_dtypes
-    except ImportError:
-        return np.dtype(np.uint16)
-    return np.dtype(ml_dtypes.bfloat16)
 
 
 def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tinygpu.runtime.calls import (  # noqa: F401  # by the text of launchers
-    _allocate,
+from tinygpu.runtime.allocate import _allocate, _copied  # noqa: F401  # by the text of launchers
+from tinygpu.runtime.calls import (  # noqa: F401
     _distinct,
     _given,
     _on_cpu,
@@ -139,8 +139,17 @@ def _arrays(spec: _Spec, keyword: str, arrays: Mapping[str, Any], like: str, oth
         yield f"    v_{name} = _writable({title}, {said!r}, v_{name}, {dtype!r}, {_shown(shape)!r}, {len(shape)})"
         yield from ("    " + line for line in _fits(spec, name, shape, []))
     yield f"    _same_device({title}, {others} + {mine})"
-    same = f", {spec['inplace']!r}" if keyword == "out" and spec.get("inplace") else ""
+    same = f", {tuple((n, place) for n, place, _ in spec['inplace'])!r}" if keyword == "out" and spec.get("inplace") else ""
     yield f"    _distinct({title}, {mine}, {others}{same})"
+    if keyword == "out":
+        yield from _continued(spec, others)
+
+
+def _continued(spec: _Spec, inputs: str) -> Iterator[str]:
+    """What goes on from an input begins as it, wherever it lies."""
+    for number, place, goes_on in spec.get("inplace", ()):
+        if goes_on:
+            yield f"_copied({spec['name']!r}, v_{[*spec['outputs']][number]}, ({inputs})[{place}], stream)"
 
 
 def _data_checked(spec: _Spec) -> Iterator[str]:

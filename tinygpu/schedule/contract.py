@@ -34,7 +34,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
     op = program.op
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
     places = [t.name for t in op.inputs if t.shape]
-    inplace = tuple((n, places.index(t.inplace)) for n, t in enumerate(op.outputs) if t.inplace)
+    inplace = tuple((n, places.index(t.inplace), t.name in op.continued) for n, t in enumerate(op.outputs) if t.inplace)
     return {
         "name": program.name,
         "inputs": {t.name: (t.dtype, _words(t.shape) if t.shape else None) for t in op.inputs},

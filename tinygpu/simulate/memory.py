@@ -14,7 +14,7 @@ import numpy as np
 from tinygpu.category import reals
 from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
 from tinygpu.program.arrays import READ, STORE
-from tinygpu.program.space import OUTPUT, Space
+from tinygpu.program.space import INPUT, OUTPUT, Space
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
@@ -64,7 +64,7 @@ class Memory:
             self._check(self.ready, spot, points, index, place, faults)
             if self.shadow is not None:
                 self.shadow.touch(READ, Access.of(place, spot, points), faults)
-        if self.twin is not None and self.values.size:
+        if self.twin is not None and self.space is INPUT and self.values.size:
             self.twin.read(Access.of(place, spot, points), faults)
         return self._at(spot, index)
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.number import Array as Values
 from tinygpu.category.number import Value, held, load, outside, unwritten, zeros
+from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
-from tinygpu.model.op import Op
+from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
 from tinygpu.program.step import Array, Ghost, Launch, Program, Sync, arrays_in, steps
@@ -62,6 +64,9 @@ def simulate(
     arrays = _inputs(program.op, env, inputs)
     arrays |= _states(program.op, env, inputs, undefined) if any(isinstance(s, Ghost) for s in program.steps) else {}
     arrays |= {name: Memory.of(name, space, shape, unwritten(math.prod(shape), dtype)) for name, dtype, space, shape in written}
+    for name, source in program.op.continued.items():
+        array, before = arrays[name], arrays[source].values
+        array.values[...], array.written[...] = before, True
     twins = tuple((name, program.op.inplace[name]) for name in program.op.inplace)
     run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined, twins)
     try:
@@ -73,7 +78,7 @@ def simulate(
     results, faults = {}, run.faults.found
     for tensor in program.op.outputs:
         output = arrays[tensor.name]
-        for address in np.flatnonzero(np.logical_not(output.written))[: max(0, cap - len(faults))]:
+        for address in np.flatnonzero(_missing(program.op, output, env, inputs))[: max(0, cap - len(faults))]:
             faults.append(NeverStored(output.name, unflat(address, output.extents)))
         results[tensor.name] = outside(output.values.reshape(output.extents), tensor.dtype)
     return Outcome(results, tuple(faults))
@@ -123,7 +128,7 @@ class Simulation:
         found, watched = accesses(launch), []
         for output, source in self.twins:
             one, two = self.arrays[output], self.arrays[source]
-            one.twin = two.twin = Twin.of(source, two.extents, one.written)
+            one.twin = two.twin = Twin.of(source, two.extents, one.twin.stored if one.twin else np.zeros(one.values.size, np.bool_))
         for name, array in self.arrays.items():
             kinds = found.get(name, frozenset())
             array.shadow = None
@@ -142,6 +147,19 @@ def _inputs(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> dict
             raise ValueError(f"{tensor.name} has shape {values.shape}; at these sizes it is {shape}")
         arrays[tensor.name] = Memory(tensor.name, INPUT, shape, values.reshape(-1), np.broadcast_to(np.True_, values.size))
     return arrays
+
+
+def _missing(op: Op, output: Memory, env: Mapping[str, Value], inputs: Mapping[str, Any]) -> Values:
+    """Which elements of an output nobody stored; in place, of those that do not stay what they are."""
+    source = op.continued.get(output.name)
+    if source is None:
+        return np.logical_not(output.written)
+    equation = op.equation(output.name)
+    stays, stored = kept(equation, source), output.twin.stored if output.twin else False
+    if stays == FALSE or np.all(stored):
+        return np.zeros(output.values.size, np.bool_)
+    asked = replace(op, equations=tuple(replace(e, value=stays) if e is equation else e for e in op.equations))
+    return np.logical_not(stored) & (whole(asked, env, inputs, [output.name], None)[output.name].reshape(-1) == 0)
 
 
 def _states(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any], undefined: bool | None) -> dict[str, Memory]:

@@ -43,6 +43,7 @@ class Twin:
         """These elements are stored."""
         thread, least, most = threads(access), self.least[access.address], self.most[access.address]
         self._say(access, (most >= 0) & ((least != thread) | (most != thread)), True, faults)
+        self.stored[access.address] = True
 
     def _say(self, access: Access, wrong: Array, stores: bool, faults: Faults) -> None:
         for point in np.flatnonzero(wrong)[:EACH]:
