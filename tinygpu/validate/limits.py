@@ -11,7 +11,7 @@ from functools import reduce
 
 from tinygpu.category.decide import decided
 from tinygpu.category.known import Known
-from tinygpu.category.linear import Polynomial, plus, polynomial, times
+from tinygpu.category.linear import ONE, Polynomial, divide, plus, polynomial, scaled, stride, times
 from tinygpu.category.term import App, Const, Term, exchange, walk
 from tinygpu.validate.same import canonical
 
@@ -61,6 +61,25 @@ def capped(high: Polynomial, known: Known) -> Polynomial:
             if c > 0 and (atom,) in most and known.positive({(atom,): 1}) and known.positive(rest):
                 return capped(plus(plus(high, rest, most[atom,]), {monomial: c}, -1), known)
     return high
+
+
+def swept(p: Polynomial, known: Known, sign: int) -> Polynomial:
+    """At least a polynomial, with sign -1 at most: `d·q` is at most `E - 1` for an axis `q < ⌈E / d⌉`.
+
+    >>> from tinygpu.category.term import Var, ceildiv
+    >>> q, E = Var("q"), Var("E")
+    >>> swept(polynomial(q * 8 + 7), Known.of({"q": ceildiv(E, 8)}), 1) == polynomial(E + 6)
+    True
+    """
+    for name, extent in known.extents.items():
+        match extent:
+            case App("ceildiv", (end, by)) | App("max", (App("ceildiv", (end, by)), Const(0))):
+                pace, rest = stride(p, name)
+                times_, left = divide(pace or {}, polynomial(by))
+                least = known.positive(plus(polynomial(by), ONE, -1)) and known.positive(scaled(times_, sign))
+                if times_ and not left and least:
+                    p = plus(rest, times(times_, plus(polynomial(end), ONE, -1)))
+    return p
 
 
 def taken_away(form: Polynomial) -> int:

@@ -21,7 +21,7 @@ from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
-from tinygpu.validate.limits import capped, plainly, starts, taken_away
+from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away
 from tinygpu.validate.same import BUDGET, Here, canonical
 
 LEAST = 2**31 - 1  # the largest index where indices have 32 bits
@@ -76,9 +76,14 @@ class Width:
         ends = Ends(Known.at(here.box), upper_guards(here.guards))
         least, most = RANGES[kind]
         low, high = ends.low(term), ends.high(term)
-        if low is None or high is None:
+        if low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known):
+            return True
+        form = polynomial(canonical(term))
+        down, up = swept(form, ends.known, -1), swept(form, ends.known, 1)
+        if down == form == up:
             return False
-        return self._above(low, least, ends.known) and self._below(high, most, ends.known)
+        low, high = (low if down == form else range_of(down, ends.known)[0]), (high if up == form else range_of(up, ends.known)[1])
+        return low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known)
 
     def _end_of(self, end: tuple[int, int]) -> int:
         """An end of a range where the largest index is the least that it may be."""
