@@ -19,6 +19,7 @@ from tinygpu.model.functions import OWN
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import OUTSIDE, Scope
 from tinygpu.syntax import tree
+from tinygpu.syntax.files import of_the_library
 
 NAMED = (*FUNCTIONS, *OWN, "ceil", "min", "max", "where")
 CALLS = (*NAMED, INDEX, *DTYPES)
@@ -42,6 +43,8 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
         known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids, *scope.defs)
         if name in scope.tensors:
             problems.say("TG107.tensor", expr.span, name=name)
+        elif name in (library := of_the_library()):
+            problems.say("TG107.library", expr.span, name=name, path=library[name])
         else:
             problems.say("TG107.function", expr.span, near=known, name=name, known=NAMED)
         return False
