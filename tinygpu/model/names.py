@@ -212,7 +212,7 @@ class Names:
         for index, extent in zip(cell.index, next(iter(shapes), ()), strict=False):
             if isinstance(index, tree.Name) and self.extents.get(index.name) == extent:
                 continue
-            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and float(index.text) < float(extent.text):
+            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and index.value < extent.value:
                 continue
             if not all(map(self.natural, nodes(index))):
                 found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))
