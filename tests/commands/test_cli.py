@@ -180,6 +180,22 @@ def test_data_keeps_what_is_promised_of_it(run):
     assert run("run", "f.tgpu", "n=6", "--input", "idx=idx.npy", "--device", "cpu")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("x", "says"),
+    [
+        ([1, 2, 4], "agrees at all 3 elements"),
+        ([1, 0, 4], "agrees at 2 of 3 elements, rounding has no bound at the others"),
+        ([0, 0, 0], "not compared: rounding has no bound at any of 3 elements"),
+    ],
+)
+def test_a_run_says_where_it_could_not_compare(run, x, says):
+    saved("x.npy", x)
+    machine = "machine m : f {\n  work grid = (g), block = (t: 32)\n  compute i = (g, t)\n}\n"
+    Path("f.tgpu").write_text("op f(x: f32[n]) -> (y: f32[n]) { y[i] = 1 / x[i] }\n" + machine, encoding="utf-8")
+    code, out, _ = run("run", "f.tgpu", "--input", "x=x.npy", "--device", "cpu")
+    assert code == 0 and f"; {says};" in out, out
+
+
 def test_a_run_that_is_wrong_is_called_wrong(run, monkeypatch):
     from tinygpu.commands import run as command
 

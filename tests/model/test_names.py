@@ -208,3 +208,12 @@ def test_arrays_and_loops_on_one_line_are_one_each() -> None:
         )
     )
     assert without_names(one, Problems())[0] == several and one != several
+
+
+def test_a_number_may_be_hexadecimal() -> None:
+    text = "param B = {}\nop f(x: u32[n + {}]) -> (y: u32[n]) {{ y[i] = x[i + {}] * {} ^ {} }}"
+    hexadecimal, decimal = (
+        text.format(*words) for words in (("0x80", "0x10", "0xf", "0x85eBcA6b", "0x0"), (128, 16, 15, 2246822507, 0))
+    )
+    assert load_text(hexadecimal).spec.op("f").equations == load_text(decimal).spec.op("f").equations
+    assert "0x85eBcA6b" in format_file(parse(hexadecimal))

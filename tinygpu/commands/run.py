@@ -126,7 +126,7 @@ def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, 
         yardsticks[op.name] = None if gpu else numpys(op, inputs, results[0])
     said = speed(op, sizes, seconds, yardsticks[op.name])
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
-    verdict = f"agrees at {compared}" if not wrong else f"WRONG: {wrong[0]}"
+    verdict = compared if not wrong else f"WRONG: {wrong[0]}"
     print(f"  {one.machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
     sys.stdout.flush()
     return not wrong
@@ -144,7 +144,8 @@ def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
 
 
 def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, Any]) -> tuple[list[Any], str]:
-    """`(mismatches, how many elements were compared)` with the equation in float64; a mismatch is further away than rounding brings it."""
+    """`(mismatches, at how many elements it agrees otherwise)` with the equation in float64; a mismatch is further away than rounding brings it, and an element
+    that rounding may bring anywhere was not compared."""
     import numpy as np
 
     from tinygpu.simulate.bounded import bounded, chain
@@ -158,8 +159,24 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
     want, most = bounded(one.machine.op, one.sizes, inputs, sample, chain((one.program,), one.sizes))
     wrong = compare(one.machine.op, results, want, sample=sample, bounds=most)
     count = sum(min(SAMPLED, array.size) for array in results.values())
-    whole = all(array.size <= SAMPLED for array in results.values())
-    return wrong, f"all {count} elements" if whole else f"{count} random elements"
+    told = sum(int(np.isfinite(np.broadcast_to(most[name], want[name].shape)).sum()) for name in want)
+    sampled = any(array.size > SAMPLED for array in results.values())
+    return wrong, agreement(told, count, "random elements" if sampled else "elements")
+
+
+def agreement(told: int, count: int, elements: str) -> str:
+    """At how many elements a run agrees, where rounding has a bound at so many of those that were looked at.
+
+    >>> agreement(3, 3, "elements"), agreement(3, 3, "random elements")
+    ('agrees at all 3 elements', 'agrees at 3 random elements')
+    >>> agreement(1, 3, "elements"), agreement(0, 3, "elements")
+    ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements')
+    """
+    if told == count:
+        return f"agrees at {'all ' if elements == 'elements' else ''}{count} {elements}"
+    if not told:
+        return f"not compared: rounding has no bound at any of {count} {elements}"
+    return f"agrees at {told} of {count} {elements}, rounding has no bound at the others"
 
 
 def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: tuple[str, float] | None) -> str:

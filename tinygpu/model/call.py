@@ -19,6 +19,7 @@ from tinygpu.model.functions import OWN
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import OUTSIDE, Scope
 from tinygpu.syntax import tree
+from tinygpu.syntax.files import of_the_library
 
 NAMED = (*FUNCTIONS, *OWN, "ceil", "min", "max", "where")
 CALLS = (*NAMED, INDEX, *DTYPES)
@@ -40,10 +41,9 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
         if scope.monoid(name) is not None:
             return True
         known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids, *scope.defs)
-        if name in scope.tensors:
-            problems.say("TG107.tensor", expr.span, name=name)
-        else:
-            problems.say("TG107.function", expr.span, near=known, name=name, known=NAMED)
+        path = of_the_library().get(name, "")
+        message = "TG107.tensor" if name in scope.tensors else "TG107.library" if path else "TG107.function"
+        problems.say(message, expr.span, near=() if message != "TG107.function" else known, name=name, known=NAMED, path=path)
         return False
     least, most, message = TAKES.get(name, (1, 1, "TG125.one"))
     if not least <= given <= most:

@@ -175,6 +175,9 @@ class Names:
             words = {"name": one.name, "takes": counted(len(one.indices), "index"), "given": len(cell.index)}
             self.problems.say("TG110.tile", cell.span, one.span, dots=", ".join(one.indices), **words)
             return POISON
+        if caught := {index for index, _, _ in binders(one.value)} & {*names_in(cell.index)}:
+            self.problems.say("TG103.caught", cell.span, one.span, name=one.name, index=min(caught))
+            return POISON
         found = self.placed(one.value, dict(zip(one.indices, cell.index, strict=True)), cell.span)
         return replace(found, index=tuple(map(flat, found.index))) if isinstance(found, tree.Cell) else found  # type: ignore[no-any-return]
 
@@ -209,7 +212,7 @@ class Names:
         for index, extent in zip(cell.index, next(iter(shapes), ()), strict=False):
             if isinstance(index, tree.Name) and self.extents.get(index.name) == extent:
                 continue
-            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and float(index.text) < float(extent.text):
+            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and index.value < extent.value:
                 continue
             if not all(map(self.natural, nodes(index))):
                 found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))

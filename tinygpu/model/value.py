@@ -36,7 +36,6 @@ from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
-DIGITS = 300  # of a whole number; longer ones no dtype can hold
 BINARY = {row.symbol.strip(): row.name for row in (*ARITHMETICAL, *COMPARING) if row.symbol and row.name != "neg"}
 
 
@@ -88,12 +87,10 @@ def condition(expr: tree.Expr, scope: Scope) -> Term:
 
 def _number(expr: tree.Number, scope: Scope) -> Term:
     text = expr.text
-    if text.isdigit() and len(text) <= DIGITS:
-        return Const(int(text), LITERAL)
-    if float(text) == float("inf"):
+    if expr.value == float("inf"):
         number = text if len(text) <= 40 else f"{text[:8]}… of {len(text)} digits"
         return scope.problems.say("TG124.large", expr.span, number=number)
-    return Const(float(text), LITERAL)
+    return Const(expr.value, LITERAL)
 
 
 def _cell(expr: tree.Cell, scope: Scope) -> Term:

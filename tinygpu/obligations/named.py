@@ -62,8 +62,8 @@ def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:
 
 
 def symbol(op: Op, name: str) -> str:
-    """The name of an intermediate that has been stored."""
-    return name + (SURELY if total(inlined(op, op.equation(name).value)) else PERHAPS)
+    """The name of an intermediate that has been stored: what is made of a state that may have no value may have none."""
+    return name + (SURELY if total(by_symbol(op, inlined(op, op.equation(name).value))) else PERHAPS)
 
 
 def inlined(op: Op, value: Term, symbols: frozenset[str] = frozenset()) -> Term:

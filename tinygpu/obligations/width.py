@@ -190,5 +190,14 @@ def limits(program: Program) -> tuple[Term, ...]:
 
 
 def cpu_limits(program: Program) -> tuple[Term, ...]:
-    """What a launcher compares with 2⁶³ − 2³² before a CPU runs the program: its limits that are not numbers."""
-    return tuple(t for t in limits(program) if not isinstance(t, Const))
+    """What a launcher compares with 2⁶³ − 2³² before a CPU runs the program: its limits that are not numbers, and what it computes to tell how
+    many items there are."""
+    known = [t for t in limits(program) if not isinstance(t, Const)]
+    forms = [polynomial(t) for t in known]
+    extents = (part for launch in program.launches for axis in launch.grid for part in subterms(axis.extent))
+    for part in dict.fromkeys(part for part in extents if isinstance(part, App)):
+        form = polynomial(part)
+        if not any(all(c >= 0 for c in plus(other, form, -1).values()) for other in forms):
+            known.append(part)
+            forms.append(form)
+    return tuple(known)

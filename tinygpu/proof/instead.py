@@ -114,10 +114,11 @@ def written(program: Program, step: Assign, other: Assign) -> Try:
 def as_the_program(program: Program) -> Iterator[Try]:
     """With the equation of an output in the form that the program stores."""
     trace = execute(program).seen(value_of, value_of)
+    known = {*program.op.sizes, *(t.name for t in program.op.inputs)}
     for equation in program.op.equations:
         stores = [s for s in trace.of(Store) if s.tensor == equation.target and not s.step.update]
         value = in_indices(equation, stores[0]) if len(stores) == 1 else None
-        if value is None or variables(value) - {a.name for a in equation.axes} - {*program.op.sizes}:
+        if value is None or not {*variables(value), *tensors(value)} <= known | {a.name for a in equation.axes}:
             continue
         said = f"{equation.target}[{', '.join(a.name for a in equation.axes)}] = {text(value)}"
         if len(said) <= LONGEST and not INTERNAL.search(said) and "nothing" not in said:

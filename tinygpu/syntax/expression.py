@@ -12,13 +12,25 @@ from typing import Any, TypeAlias
 from tinygpu.syntax.node import BREAK, Node, absent
 
 PREFIX = "scan_"
+DIGITS = 250  # of a whole number; longer ones no dtype can hold
 SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
 
 
 class Number(Node, number="text", shown="{text}"):
-    """`12`, `0.5`, `1e-3`: the text as written."""
+    """`12`, `0x1F`, `0.5`, `1e-3`: the text as written."""
 
     text: str
+
+    @property
+    def value(self) -> int | float:
+        """The number; of one that no dtype can hold, the nearest float or infinity.
+
+        >>> [Number(text).value for text in ("12", "0x1F", "0.5", "1e999", "0x" + "f" * 999)]
+        [12, 31, 0.5, inf, inf]
+        """
+        if self.text.startswith("0x"):
+            return int(self.text, 16) if len(self.text) <= DIGITS else float("inf")
+        return int(self.text) if self.text.isdigit() and len(self.text) <= DIGITS else float(self.text)
 
 
 class Name(Node, name="name", shown="{name}"):

@@ -7,8 +7,10 @@ Comes in: a path as typed. Goes out: the text of a spec, or why there is none. T
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tinygpu.diagnostic import TinygpuError
@@ -56,6 +58,17 @@ def meant(written: str, importing: str) -> str:
     if importing.startswith(SHIPPED):
         return SHIPPED + str(PurePosixPath(importing.removeprefix(SHIPPED)).parent / whole)
     return os.path.join(os.path.dirname(importing), whole)
+
+
+@cache
+def of_the_library() -> dict[str, str]:
+    """The functions of the library, each with what imports it.
+
+    >>> of_the_library()["relu"]
+    'std/functions'
+    """
+    files = (LIBRARY + name.removesuffix(SUFFIX) for name in beside(SHIPPED + LIBRARY + "functions"))
+    return {name: path for path in files for name in re.findall(r"(?m)^def (\w+)", read_text(meant(path, "")))}
 
 
 def beside(path: str) -> list[str]:

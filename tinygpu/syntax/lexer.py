@@ -57,7 +57,7 @@ def _scanner() -> re.Pattern[str]:
     """One pattern for every word; the longest literal first."""
     grammar = shipped_parser()
     signs = sorted((w for w in (*grammar.literals, *FOREIGN) if not w[0].isalpha()), key=lambda w: (-len(w), w))
-    number = grammar.patterns["NUMBER"] + r"(?!\w)"
+    number = rf"(?:{grammar.patterns['NUMBER']})(?!\w)"
     kinds = [
         rf"(?P<{NEWLINE}>{grammar.patterns[NEWLINE]})",
         r"(?P<SPACE>[ \t]+|\A\ufeff)",  # some editors open a file with a mark

@@ -9,8 +9,7 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import z3
 
@@ -22,6 +21,7 @@ from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
+from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away
 from tinygpu.validate.same import BUDGET, Here, canonical
 
 LEAST = 2**31 - 1  # the largest index where indices have 32 bits
@@ -55,11 +55,11 @@ class Width:
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
+        term = plainly(term, Known.at(here.box))
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            self.known[key] = (
-                self.seen(term, kind, here) or self.seen(*promised(term, kind, here)) or self._proved(term, kind, here)
-            )
+            said = promised(term, kind, here)
+            self.known[key] = self.seen(*key) or (said != key and self.seen(*said)) or self._proved(*key)
         return self.known[key]
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
@@ -76,9 +76,14 @@ class Width:
         ends = Ends(Known.at(here.box), upper_guards(here.guards))
         least, most = RANGES[kind]
         low, high = ends.low(term), ends.high(term)
-        if low is None or high is None:
+        if low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known):
+            return True
+        form = polynomial(canonical(term))
+        down, up = swept(form, ends.known, -1), swept(form, ends.known, 1)
+        if down == form == up:
             return False
-        return self._above(low, least, ends.known) and self._below(high, most, ends.known)
+        low, high = (low if down == form else range_of(down, ends.known)[0]), (high if up == form else range_of(up, ends.known)[1])
+        return low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known)
 
     def _end_of(self, end: tuple[int, int]) -> int:
         """An end of a range where the largest index is the least that it may be."""
@@ -95,6 +100,7 @@ class Width:
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Known) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
+        high = capped(high, known)
         highest = number(high)
         if highest is not None:
             return highest <= self._end_of(end)
@@ -103,16 +109,8 @@ class Width:
         over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
         if any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over)):
             return True
-        return any(decided(as_written(plus(form, high, -1)) >= 0, known) for form in self._starts(known))
-
-    def _starts(self, known: Known) -> Iterator[Polynomial]:
-        """Of a limit that is a product the first factors, where the others are at least 1: what an address is computed by."""
-        for limit in self.limits:
-            factors = factors_of(limit)
-            yield polynomial(limit)
-            while len(factors) > 1 and decided(factors[-1] >= 1, known):
-                factors = factors[:-1]
-                yield reduce(times, map(polynomial, factors))
+        beyond = (plus(form, high, -1) for form in starts(self.limits, known))
+        return any(decided(as_written(rest) >= 0, known) for rest in sorted(beyond, key=taken_away))
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
         """By the solver, which is told that nothing the launcher compares is larger than the largest index."""
@@ -120,14 +118,6 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
-
-
-def factors_of(term: Term) -> tuple[Term, ...]:
-    """`a·b·c` as its factors."""
-    match term:
-        case App("mul", (a, b), "index"):
-            return (*factors_of(a), b)
-    return (term,)
 
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:

@@ -1,0 +1,87 @@
+"""What the limits that a launcher checks say of an integer of a text: that it is at most one of them.
+
+Comes in: limits, and the most that an integer is, over the sizes. Goes out: forms to compare it with. The one idea: an address is computed factor by
+factor, so the first factors of a limit are limits too, where the others are at least 1; names that a fact bounds by a number are that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from tinygpu.category.decide import decided
+from tinygpu.category.known import Known
+from tinygpu.category.linear import ONE, Polynomial, divide, plus, polynomial, scaled, stride, times
+from tinygpu.category.term import App, Const, Term, exchange, walk
+from tinygpu.validate.same import canonical
+
+
+def starts(limits: tuple[Term, ...], known: Known) -> Iterator[Polynomial]:
+    """The limits, and of one that is a product the first factors, where the others are at least 1."""
+    for limit in (plainly(limit, known) for limit in limits):
+        factors = factors_of(limit)
+        yield polynomial(limit)
+        while len(factors) > 1 and decided(factors[-1] >= 1, known):
+            factors = factors[:-1]
+            yield reduce(times, map(polynomial, factors))
+
+
+def factors_of(term: Term) -> tuple[Term, ...]:
+    """`a·b·c` as its factors."""
+    match term:
+        case App("mul", (a, b), "index"):
+            return (*factors_of(a), b)
+    return (term,)
+
+
+def plainly(term: Term, known: Known) -> Term:
+    """The term with E for each `max(E, 0)` where E is known to be at least 0: a workspace has none below that, whatever its sizes are.
+
+    >>> from tinygpu.category.term import Var, apply, text
+    >>> n = Var("n")
+    >>> [text(plainly(apply("max", n - 1, 0) * n, Known.of({}, facts))) for facts in (frozenset(), frozenset({n >= 1}))]
+    ['max(n - 1, 0)*n', '(n - 1)*n']
+    """
+    most = (t for t in walk(term) if isinstance(t, App) and t.op == "max" and t.args[1] == Const(0))
+    return exchange(term, {t: t.args[0] for t in most if decided(canonical(t.args[0]) >= 0, known)})
+
+
+def capped(high: Polynomial, known: Known) -> Polynomial:
+    """At least a polynomial: with the most that a fact says of a name, such as the lanes of a vector, where that is a number.
+
+    >>> from tinygpu.category.term import Var
+    >>> lanes, n = Var("lanes"), Var("n")
+    >>> capped(polynomial(lanes * n * 2 - lanes), Known.of({}, frozenset({lanes <= 64}))) == polynomial(n * 128 - lanes)
+    True
+    """
+    most = {m: fact.get((), 0) for fact in known.sizes.facts if len(fact) == 2 for m, c in fact.items() if c == -1 and len(m) == 1}
+    for monomial, c in high.items():
+        for place, atom in enumerate(monomial):
+            rest = {monomial[:place] + monomial[place + 1 :]: c}
+            if c > 0 and (atom,) in most and known.positive({(atom,): 1}) and known.positive(rest):
+                return capped(plus(plus(high, rest, most[atom,]), {monomial: c}, -1), known)
+    return high
+
+
+def swept(p: Polynomial, known: Known, sign: int) -> Polynomial:
+    """At least a polynomial, with sign -1 at most: `d·q` is at most `E - 1` for an axis `q < ⌈E / d⌉`.
+
+    >>> from tinygpu.category.term import Var, ceildiv
+    >>> q, E = Var("q"), Var("E")
+    >>> swept(polynomial(q * 8 + 7), Known.of({"q": ceildiv(E, 8)}), 1) == polynomial(E + 6)
+    True
+    """
+    for name, extent in known.extents.items():
+        match extent:
+            case App("ceildiv", (end, by)) | App("max", (App("ceildiv", (end, by)), Const(0))):
+                pace, rest = stride(p, name)
+                times_, left = divide(pace or {}, polynomial(by))
+                least = known.positive(plus(polynomial(by), ONE, -1)) and known.positive(scaled(times_, sign))
+                if times_ and not left and least:
+                    p = plus(rest, times(times_, plus(polynomial(end), ONE, -1)))
+    return p
+
+
+def taken_away(form: Polynomial) -> int:
+    """How many monomials of a sum are subtracted: with few of them it is soonest seen to be not negative."""
+    return sum(c < 0 for c in form.values())
