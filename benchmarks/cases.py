@@ -167,6 +167,8 @@ DATA = (
     Case("histogram", "histogram", "histogram", {"n": SIZE, "B": 256}, peers.histogram, "bincount(x, minlength=B)", draw={"x": below("B")}),
     Case("histogram of bytes", "histogram", "histogram_bytes", LINE, peers.histogram, "bincount(x, minlength=256)", draw={"x": octets}),
     Case("embedding", "embedding", "embedding", {"V": 32768, "D": 1024, "T": 8192}, peers.embedding, "take(W, idx, axis=0, out=y)", draw={"idx": below("V")}),
+    Case("keys of one more token", "append", "append", {"B": 32, "L": 2048, "D": 128}, peers.append, "copy, out[arange(B), len] = k", draw={"len": below("L")}),
+    Case("rows added to", "append", "add_rows", {"V": 32768, "D": 256, "T": 8192}, peers.add_rows, "copy, add.at(y, idx, v)", draw={"idx": below("V")}),
     Case("sparse matrix times vector", "csr", "csr", {"Z": 1 << 22, "R": 1 << 16, "N": 1 << 16}, peers.csr, "take, multiply, add.reduceat", draw={"off": bounds("Z"), "col": below("N")}),
     Case("mean of segments", "segments", "segment_mean", {"T": SIZE, "S": 1 << 14}, peers.segment_mean, "add.reduceat, divide", draw={"off": bounds("T")}),
     Case("products of groups", "grouped", "grouped", {"M": 1024, "K": 512, "N": 512, "G": 8, "B": 16}, peers.grouped, "x[block] @ w[group], block by block", draw={"group": below("G")}),

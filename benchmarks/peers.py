@@ -359,6 +359,16 @@ def histogram(i: Inputs, h: Array) -> None:
     h[...] = np.bincount(i["x"], minlength=len(h))
 
 
+def append(i: Inputs, out: Array) -> None:
+    out[...] = i["cache"]
+    out[np.arange(len(out)), i["len"]] = i["k"]
+
+
+def add_rows(i: Inputs, y: Array) -> None:
+    y[...] = i["x"]
+    np.add.at(y, i["idx"], i["v"])
+
+
 def csr(i: Inputs, y: Array) -> None:
     products = np.take(i["x"], i["col"], mode="clip", out=spare("products", i["val"].shape, y.dtype))
     np.multiply(products, i["val"], out=products)

@@ -56,3 +56,27 @@ def test_what_is_written_under_another_name_is_no_constant():
     one = machine("optimisers", "optimiser_v4")
     text = dict(kernel_texts(pipeline.built(proof_of(one), one)))["cuda"]
     assert "names.void(pointer(f32), pointer(f32), constant(f32)," in text
+
+
+@pytest.mark.parametrize("given", ["nothing", "the input", "another array"])
+def test_what_nobody_stores_is_the_inputs(given):
+    append = pipeline.build(proof_of(machine("append", "append_row")))
+    chance = np.random.default_rng(3)
+    k, cache, length = chance.random((3, 5), np.float32), chance.random((3, 7, 5), np.float32), np.array([0, 6, 3], np.int32)
+    before, wanted = cache.copy(), cache.copy()
+    wanted[np.arange(3), length] = k
+    out = {"nothing": None, "the input": cache, "another array": np.full_like(cache, 9)}[given]
+    made = append(k, cache, length, out=out)
+    np.testing.assert_array_equal(made, wanted)
+    np.testing.assert_array_equal(cache, wanted if given == "the input" else before)
+
+
+def test_rows_are_added_to_where_they_lie():
+    add = pipeline.build(proof_of(machine("append", "add_rows_atomic")))
+    chance = np.random.default_rng(4)
+    x, rows, v = chance.random((6, 5), np.float32), np.array([1, 1, 5, 0], np.int32), chance.random((4, 5), np.float32)
+    wanted = x.copy()
+    np.add.at(wanted, rows, v)
+    np.testing.assert_allclose(add(x, rows, v), wanted, atol=1e-6)
+    np.testing.assert_allclose(add(x, rows, v, out=x), wanted, atol=1e-6)
+    np.testing.assert_allclose(x, wanted, atol=1e-6)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.dtype import SIGNED
+from tinygpu.category.linear import polynomial
 from tinygpu.category.node import kept
 from tinygpu.category.operation import demands
 from tinygpu.category.region import Region, operands
@@ -146,7 +147,14 @@ def condition(term: App | Read) -> Term:
 
 def among(term: Partial, point: Region, known: tuple[tuple[Partial, Region], ...]) -> bool:
     """Whether the same is evaluated there too, at least wherever it is here."""
-    return any(term == t and set(there.guard) <= set(point.guard) for t, there in known)
+    return any(alike(term, t) and set(there.guard) <= set(point.guard) for t, there in known)
+
+
+def alike(a: Partial, b: Partial) -> bool:
+    """Whether two are one, an element however its index is written."""
+    if isinstance(a, Read) and isinstance(b, Read):
+        return a.tensor == b.tensor and all(polynomial(i) == polynomial(j) for i, j in zip(a.index, b.index, strict=True))
+    return a == b
 
 
 def partial(
