@@ -1,1 +1,1 @@
-"""The 100 operations of level 1 of KernelBench, and attention, as machines of `specs/level1`: judged and raced by `python -m benchmarks.gallery`."""
+"""The 100 operations of level 1 of KernelBench, attention, and the chains of level 2, as machines of `specs/level1` and `specs/level2`: judged and raced by `python -m benchmarks.gallery`."""

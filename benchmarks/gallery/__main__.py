@@ -67,7 +67,7 @@ def summary(found: Sequence[dict[str, Any]]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Prove, build, compare, race, print; the status is 1 where an operation is not proved, built and equal."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gallery", description="the operations of level 1 against torch's CPU build"
+        prog="python -m benchmarks.gallery", description="the operations of levels 1 and 2 against torch's CPU build"
     )
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each race (default: 15)")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only operations whose name or spec this expression is in")

@@ -46,7 +46,7 @@ class Made:
 
 def machine_of(row: Row) -> Machine:
     """The machine of a row, for its op."""
-    spec = pipeline.load(ROOT / "specs" / "level1" / f"{row.spec}.tgpu")
+    spec = pipeline.load(ROOT / "specs" / f"level{row.level}" / f"{row.spec}.tgpu")
     return next(m for m in spec.machines if m.name == row.machine and m.op.name == row.op)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gallery import convolutions
+from benchmarks.gallery import chains, convolutions
 
 Given = Mapping[str, Any]
 Torch = Callable[[Any, Given], Any]  # torch itself, inputs and sizes by name
@@ -21,8 +21,8 @@ LINE = 4194301
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operation: what it is called, the spec of `specs/level1`, its op, its machine, sizes, torch's expression, inputs that are not of
-    normal distribution, and why it is slow where it is."""
+    """An operation: what it is called, the spec of `specs/level1` or of another level, its op, its machine, sizes, torch's expression, inputs
+    that are not of normal distribution, and why it is slow where it is."""
 
     name: str
     spec: str
@@ -32,6 +32,7 @@ class Row:
     torch: Torch
     draw: Mapping[str, Draw | float] = field(default_factory=dict)
     why: str = ""
+    level: int = 1
 
     @property
     def small(self) -> dict[str, int]:
@@ -249,4 +250,5 @@ ATTENTION = (
     Row("attention", "attention", "attention", "three_launches", {"B": 9, "M": 255, "N": 257, "D": 63, "E": 65}, _attention),
 )
 CONVOLUTIONS = tuple(Row(*parts) for parts in convolutions.rows())
-ROWS = (*PRODUCTS, *ACTIVATIONS, *NORMS, *POOLING, *REDUCTIONS, *CONVOLUTIONS, *SCANS, *LOSSES, *ATTENTION)
+CHAINS = tuple(Row(*parts, level=2) for parts in chains.rows())
+ROWS = (*PRODUCTS, *ACTIVATIONS, *NORMS, *POOLING, *REDUCTIONS, *CONVOLUTIONS, *SCANS, *LOSSES, *ATTENTION, *CHAINS)

@@ -13,6 +13,7 @@ from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
+from tinygpu.model.composite import without_composites
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.imports import own, with_imports
@@ -70,7 +71,7 @@ Served = Mapping[str, list[Instance] | None]
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
-    every = with_imports(file, problems)
+    every = without_composites(with_imports(file, problems), problems)
     problems.stop()
     given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)

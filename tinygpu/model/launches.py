@@ -88,15 +88,15 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str,
     """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is."""
     every = [e.target for e in op.equations if op.tensor(e.target).role != VIEW]
     named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
-    for name, span in named:
-        if name not in every:
-            scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
+    for name, span in ((name, span) for name, span in named if name not in every):
+        scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
     needed = [e.target for e in op.equations if e.target in every and not _loose(e, op)]
-    if clauses.several and len(needed) > 1:
+    said = [{name for clause in launch.of(tree.Equations) for name in clause.names} for launch in clauses.launches]
+    if clauses.several and len(needed) > 1 and said.count(set()) > 1:
         scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
-    return tuple(needed) if clauses.several else tuple(every)
+    return tuple([t for t in needed if not any(t in names for names in said)] or needed) if clauses.several else tuple(every)
 
 
 def _loose(equation: Equation, op: Op) -> bool:

@@ -222,6 +222,8 @@ def _field(value: Any, rule: str) -> str:
     """What a field is shown as: an expression of a rule, the `left` side of an equation, the `sign` of an update; of a truth value its word."""
     if rule == "left":
         return show(value) if len(value) == 1 else f"({show(value)})"
+    if rule == "then":
+        return " then ".join(map(show, value))
     if rule == "sign":
         return SIGNS.get(value, f"{value}=")
     return rule if value is True else show(value, RANK[rule])

@@ -47,9 +47,9 @@ def format_expr(expr: tree.Expr) -> str:
 
 def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
     match declaration:
-        case tree.Import() | tree.Param() | tree.Def():
+        case tree.Import() | tree.Param() | tree.Def() | tree.Op(parts=(_, *_)):
             return _rows(declaration, 0, comments)
-        case tree.Op():
+        case tree.Op(parts=()):
             rows = _op_rows(declaration, comments)
         case tree.Monoid(parts=parts):
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one

@@ -174,9 +174,13 @@ class View(Node, view="name tensor shape", shown="{name} =~{tensor} as [{shape}]
 
 
 class Op(
-    Node, op="name family inputs outputs where *equations", shown="op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"
+    Node,
+    op="name family inputs outputs where *equations",
+    composite="name *parts",
+    shown=("op {name} =~{parts:then}", "op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"),
 ):
-    """An operation: tensors, preconditions, equations and views; among the lines of a text also `let` and `where`, which are gone after `model.names`."""
+    """An operation: tensors, preconditions, equations and views; among the lines of a text also `let` and `where`, which are gone after
+    `model.names`, as are the `parts` of one that is others one after the other."""
 
     name: str
     inputs: tuple[TensorDecl, ...]
@@ -184,6 +188,7 @@ class Op(
     equations: tuple[Equation | View, ...]
     where: tuple[Expr, ...] = ()
     family: Family | None = None
+    parts: tuple[Name, ...] = ()
 
 
 class Def(Node, definition="name *params value", constant="name value", shown="def {name}⟨({params})⟩ =~{value}"):
