@@ -34,10 +34,9 @@ class Row:
     why: str = ""
     level: int = 1
 
-    @property
-    def small(self) -> dict[str, int]:
-        """Sizes for which an equation is computed by brute force."""
-        return {name: value if value <= 12 else 7 + value % 5 for name, value in self.sizes.items()}
+    def small(self, least: int = 7) -> dict[str, int]:
+        """Sizes for which an equation is computed by brute force: none that was large is below the least."""
+        return {name: value if value <= 12 else least + value % 5 for name, value in self.sizes.items()}
 
 
 def positive(chance: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:

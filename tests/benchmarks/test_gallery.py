@@ -41,7 +41,7 @@ def test_what_is_built_computes_the_equation(spec: str, share: Share) -> None:
 def test_what_is_wrong_is_said() -> None:
     row = next(r for r in ROWS if r.op == "sum_over")
     op = judge.machine_of(row).op
-    right = [judge.inputs_of(op, row, row.small)["x"].sum(1)]
+    right = [judge.inputs_of(op, row, row.small())["x"].sum(1)]
     assert not judge.compared(op, right[0], right)
     assert "shapes" in judge.compared(op, right[0].T[:1], right) and "elements are wrong" in judge.compared(op, right[0] + 1, right)
 
