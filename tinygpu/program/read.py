@@ -119,6 +119,8 @@ class Reader:
                 yield self.launch(statement)
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 begun = True
+                if statement.sort != "time":
+                    self.problems.say("TG157.sort", statement.span, sort=statement.sort)
                 for _ in self.turns(statement, ()):
                     yield from self.sequence(statement.body)
             elif isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
