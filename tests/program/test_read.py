@@ -45,6 +45,41 @@ def test_a_loop_over_listed_values_is_its_body_for_each() -> None:
     assert program("for d in () { y[d] = 0 }\ny[t] = 0").launches == program("y[t] = 0").launches
 
 
+STEPS = "op o(x: f32[n]) -> (y: f32[n]) {{ y[i] = x[i] }}\nparam T = 2\nmachine m : o {{ program {{ workspace w: f32[9]\n{}\n}} }}"
+TURN = (
+    "launch (grid = (g: {t} + 1), block = (k: 4)) {{ local v: f32[]\nfor d in (2, 1) {{ v[] = x[{t} + d] }}\nw[{t} + k] = v[] }}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "turns"),
+    [("t < T", (0, 1)), ("t in (0, 3)", (0, 3)), ("t in 1 .. 2*T", (1, 2, 3)), ("s < 2, t < 1", (0, 0)), ("t in 2 .. 2", ())],
+)
+def test_launches_in_a_loop_are_those_of_each_turn(loop: str, turns: tuple[int, ...]) -> None:
+    last = TURN.format(t=5)
+    looped = one(STEPS.format(f"for {loop} {{ {TURN.format(t='t')} }}\n{last}"))
+    assert looped == one(STEPS.format("".join(TURN.format(t=t) for t in turns) + last))
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("for t < n { LAUNCH }", "TG157"),
+        ("for t < 2 { workspace u: f32[4]\nLAUNCH }", "TG153"),
+        ("for t < 2 { w[0] = 0\nLAUNCH }", "TG157"),
+        ("for t < x[0] { LAUNCH }", "TG"),
+        ("for n < 2 { LAUNCH }", "TG103"),
+        ("launch (grid = (), block = (k: 4)) { for t < 2 { LAUNCH } }", "TG157"),
+        ("for t < 2 { for t < 2 { LAUNCH } }", "TG103"),
+        ("for t < 3000 { LAUNCH }", "TG161"),
+    ],
+)
+def test_what_stands_around_launches_and_may_not(body: str, code: str) -> None:
+    with pytest.raises(TinygpuError) as caught:
+        one(STEPS.format(body.replace("LAUNCH", TURN.format(t=0))))
+    assert caught.value.diagnostics[0].code.startswith(code)
+
+
 STRANGE = (HERE / "strange.tgpu").read_text(encoding="utf-8")
 ALL = {**TEXTS, "strange": STRANGE, "one_launch": STRANGE.partition("    launch (grid = (), block")[0] + "} }"}
 

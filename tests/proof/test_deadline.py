@@ -18,10 +18,12 @@ from tinygpu.category.deadline import Expired, about, look, within
 from tinygpu.category.solver import solved
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown
-from tinygpu.proof import counterexample
+from tinygpu.proof import counterexample, kernel
 
 HARD = """(declare-const x Int) (declare-const y Int) (declare-const z Int) (assert (> x 0)) (assert (> y 0)) (assert (> z 0))
 (assert (= (+ (* x x x) (* y y y)) (* z z z)))"""
+WIDE = """(declare-const x (_ BitVec 1024)) (declare-const y (_ BitVec 1024)) (assert (= (bvmul x y) (_ bv7 1024)))
+(assert (distinct x (_ bv7 1024)))"""
 WEAK = ROOT / "tests" / "meaning" / "undecided" / "undefined_where_empty_sum.tgpu"
 
 
@@ -109,6 +111,28 @@ def test_memory_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
         look()
         look()
     assert not list(held)
+
+
+def test_a_solver_takes_no_more_memory_than_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "ROOM", 100 << 20)
+    before = deadline.resident()
+    with pytest.raises(Expired, match=r"0\.1 GB of memory") as end, within(60), about("a product of many bits"):
+        solved(WIDE, 10**12)
+    assert end.value.what == "a product of many bits" and deadline.resident() - before < 300 << 20
+    assert (
+        str(solved("(declare-const i Int) (assert (= (* i i) 49)) (assert (< i 0))", 10**6)[0]) == "sat"
+    )  # the next one is as ever
+
+
+def test_a_claim_that_needs_too_much_is_unknown_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = pipeline.load(ROOT / "specs" / "matmul.tgpu").matmul_tile
+    monkeypatch.setattr(deadline, "ROOM", 100 << 20)
+    monkeypatch.setattr(kernel, "script", lambda *_: WIDE)
+    monkeypatch.setattr(kernel, "ask", kernel.ask.__wrapped__)  # nothing that was answered before
+    verdict = pipeline.check(machine)
+    assert isinstance(verdict, Unknown)
+    late = verdict.diagnostics[0]
+    assert late.code == "TG515" and "0.1 GB of memory: " in late.title and late.labels
 
 
 def test_and_what_a_process_holds_is_seen() -> None:

@@ -56,7 +56,11 @@ class Fence:
         if now >= self.end:
             raise Expired(f"the time limit of {self.seconds:g} s was over", *self.doing)
         if resident() - self.before > ROOM:
-            raise Expired(f"it took more than {ROOM / 1e9:.1f} GB of memory", *self.doing)
+            self.full()
+
+    def full(self) -> None:
+        """Says that no memory is left."""
+        raise Expired(f"it took more than {ROOM / 1e9:.1f} GB of memory", *self.doing)
 
 
 FENCE: ContextVar[Fence | None] = ContextVar("fence", default=None)
@@ -99,6 +103,18 @@ def left() -> float:
     """Seconds that are left, infinitely many where there is no limit."""
     fence = FENCE.get()
     return math.inf if fence is None else max(0.0, fence.end - monotonic())
+
+
+def room() -> int:
+    """Bytes that the work may still add; where there is no limit, as many as any work may."""
+    fence = FENCE.get()
+    return ROOM if fence is None else max(0, ROOM - resident() + fence.before)
+
+
+def full() -> None:
+    """What was done needs more than `room()`: raises Expired where there is a limit."""
+    if (fence := FENCE.get()) is not None:
+        fence.full()
 
 
 def resident() -> int:

@@ -5,21 +5,24 @@ resource units. Goes out: a verdict, the model, what it took.
 The one idea: z3's own choice for integers first tries the bits of small numbers, as long as the whole process holds no more than
 100 MB, and gives others two seconds: the same question has other answers, and costs, in another process. So the choice is made here:
 real arithmetic alone is decided by cells of polynomials, all else by searches, of which several short ones find more than a long one.
-Every question has a context of its own, and what one frees the next one needs.
+Every question has a context of its own, and what one frees the next one needs. Budgets count no bytes, and a search that is told to end may first
+allocate for many seconds: z3 itself refuses what the fence of memory has no room for.
 """
 
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from math import inf
 from typing import Any
 
-from tinygpu.category.deadline import SLACK, left, look
+from tinygpu.category.deadline import SLACK, full, left, look, room
 
 TRIM_THRESHOLD, TOP_PAD, KEPT = -1, -2, 64 << 20  # glibc's numbers of two options, and bytes: two contexts
 LONGEST = 1_000_000  # seconds that a solver counts to
+LEAST = 64  # MiB that a question gets, however little is left: as much as easy ones take
 SEARCHES = 5  # each with its own seed and its share of the budget
 
 
@@ -44,13 +47,30 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
             solver.set("timeout", int(1000 * (min(left(), LONGEST) + SLACK)) + 1)
         solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
         solver.add(formulas)
-        verdict = solver.check()
+        with refused():
+            verdict = solver.check()
         if verdict == z3.unknown:
+            if "memory" in solver.reason_unknown():
+                full()
             look()  # that the time was over is no answer
         effort = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), effort)  # of all in this context
         if verdict != z3.unknown:
             return verdict, solver.model() if verdict == z3.sat else None, effort
     return verdict, None, effort
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """Inside, z3 gets no more memory than there is room for, and answers "unknown" instead; outside it does, as a context that is not made whole
+    cannot be used."""
+    import z3
+
+    held = z3.Z3_get_estimated_alloc_size() >> 20
+    z3.set_param("memory_max_size", held + max(LEAST, room() >> 20))
+    try:
+        yield
+    finally:
+        z3.set_param("memory_max_size", 0)  # no limit
 
 
 @cache

@@ -207,7 +207,7 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
     for one in (*(c for c in clauses.every if isinstance(c, ASSIGNING)), *clauses.several):
         problems.say("TG143.program", one.span)
     statements = clauses.program.body if clauses.program else ()
-    if clauses.work is None and not any(isinstance(s, tree.LaunchStatement) for s in statements):
+    if clauses.work is None and not tree.launching(statements):
         problems.say("TG139.work", place)
     for factor in table.values():
         if factor.extent is None and factor.carried:

@@ -6,7 +6,7 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.category.text import claimed
@@ -61,7 +61,7 @@ class Reader:
     """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `earlier` those
     that only earlier ones know, `taken` what the names of a program may not be, `stored` the outputs that earlier launches assign; `axes` are
     the workers and loops around the place, `listed` the loops over listed values there, with the value at hand, and `depth` is 0 in a program,
-    1 in a launch, and more in its loops and guards; `made` counts steps."""
+    1 in a launch, and more in its loops and guards; `around` is how many of the listed values stand around the launch, and `made` counts steps."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
@@ -73,6 +73,7 @@ class Reader:
     stored: set[str] = field(default_factory=set)
     depth: int = 0
     listed: dict[str, int] = field(default_factory=dict)
+    around: int = 0
     made: int = 0
 
     @property
@@ -102,19 +103,30 @@ class Reader:
 
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
-        written = [s for s in body if isinstance(s, tree.LaunchStatement)]
-        if not written:
+        if not tree.launching(body):
             given = self.machine.launches[0]
             self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
-        for place, statement in enumerate(body):
-            if isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
-                if place > body.index(written[0]):
+        return tuple(self.sequence(body))
+
+    def sequence(self, body: tuple[tree.Statement, ...]) -> Iterator[Launch]:
+        """Launches in order, those of a loop around them once a turn, after the workspaces between them."""
+        begun = bool(self.listed)
+        for statement in body:
+            self.count(statement)
+            if isinstance(statement, tree.LaunchStatement):
+                begun = True
+                yield self.launch(statement)
+            elif isinstance(statement, tree.For) and tree.launching(statement.body):
+                begun = True
+                for _ in self.turns(statement, ()):
+                    yield from self.sequence(statement.body)
+            elif isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
+                if begun:
                     self.problems.say("TG153.after", statement.span)
                 read_array(self, statement, ())
-            elif not isinstance(statement, tree.LaunchStatement):
+            else:
                 self.problems.say("TG157.beside", statement.span)
-        return tuple(self.launch(one) for one in written)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
@@ -129,6 +141,7 @@ class Reader:
             self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
         if self.machine.program is not None:  # in a text; the names of a program are its own
             self.earlier = {*self.declared} - {w.name for w in self.workspaces}
+        self.around = len(self.listed)
         body = self.inner(statement.body, axes)
         self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span)
@@ -190,19 +203,38 @@ class Reader:
         return Scope(self.problems, constants=dict(self.machine.constants) | self.listed)
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
-        """`for d in (4, 2, 1) { … }`: the body once for each value, in order; the name is a number in it."""
+        """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
+        return tuple(step for _ in self.turns(statement, axes) for step in self.steps(statement.body, axes))
+
+    def turns(self, statement: tree.For, axes: tuple[Axis, ...]) -> Iterator[int]:
+        """The values of a loop that are known, in order; while one is at hand, the loop's name is that number."""
         name, before = statement.name, len(self.problems)
         if self.scope(axes).hides(name, statement.span, "the loop"):
-            return ()
-        found: list[Step] = []
-        for expr in statement.values:
-            value = index(expr, self.constants())
-            if len(self.problems) > before or not isinstance(value, Const):
-                break  # said: only numbers and params are known there; the other values would mostly say the same
-            self.listed[name] = int(value.value)
-            found += self.steps(statement.body, axes)
+            return
+        for value in self.values(statement):
+            if len(self.problems) > before:
+                break  # the other values would mostly say the same
+            self.listed[name] = value
+            yield value
             del self.listed[name]
-        return tuple(found)
+
+    def values(self, statement: tree.For) -> Iterator[int]:
+        """What a loop goes through: the values that it lists, or of one around launches all up to its end, a number too."""
+        listed = statement.extent is None
+        ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
+        numbers: list[int] = []
+        for expr in ends:
+            inside = () if listed else sorted(set(names_in(expr)) & set(self.op.sizes))
+            if inside:
+                self.problems.say("TG157.turns", expr.span, name=statement.name, size=inside[0])
+                return
+            value = index(expr, self.constants())
+            if not isinstance(value, Const):
+                return  # said: only numbers and params are known there
+            if listed:
+                yield int(value.value)
+            numbers.append(int(value.value))
+        yield from () if listed else range(*numbers)
 
     def extent(self, expr: tree.Expr, name: str, constant: bool, axes: tuple[Axis, ...] = ()) -> Term:
         """An extent: a number for cells and unrolled loops, a term over the sizes for the others."""

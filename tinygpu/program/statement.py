@@ -104,7 +104,7 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
 def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) -> Array | None:
     """`local acc: f32[8, 8]`, `shared s: f32[32, 32] pad 1`; a workspace is kept for the program."""
     name, span, space, scope = statement.name, statement.span, SPACES[statement.space], reader.scope(axes)
-    misplaced(statement, reader.depth + len(reader.listed), reader.problems)
+    misplaced(statement, reader.depth + len(reader.listed) - reader.around, reader.problems)
     again = name in reader.declared and name not in reader.earlier
     if again:
         message = "TG102.unrolled" if reader.listed else "TG102.array"

@@ -6,6 +6,7 @@ The one idea: a step is a word, what it speaks of, and the block of steps inside
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinygpu.syntax.expression import Cell, Expr, Group
@@ -145,3 +146,12 @@ class Let(Node, let="*parts", shown="let {parts}"):
 
 
 Statement: TypeAlias = Array | Arrays | Let | Assign | For | Loops | If | Holds | Sync | LaunchStatement
+
+
+def launching(body: Iterable[Statement]) -> bool:
+    """Whether a program's statements are launches: they, or loops around them.
+
+    >>> launching((For("t", None, (LaunchStatement((), ()),)),)), launching((For("t", None, ()),))
+    (True, False)
+    """
+    return any(isinstance(s, LaunchStatement) or (isinstance(s, For | Loops) and launching(s.body)) for s in body)
