@@ -181,19 +181,20 @@ def test_data_keeps_what_is_promised_of_it(run):
 
 
 @pytest.mark.parametrize(
-    ("x", "says"),
+    ("x", "exits", "says"),
     [
-        ([1, 2, 4], "agrees at all 3 elements"),
-        ([1, 0, 4], "agrees at 2 of 3 elements, rounding has no bound at the others"),
-        ([0, 0, 0], "not compared: rounding has no bound at any of 3 elements"),
+        ([1, 2, 4], 0, "agrees at all 3 elements"),
+        ([1, 0, 4], 0, "agrees at 2 of 3 elements, rounding has no bound at the others"),
+        ([0, 0, 0], 3, "not compared: rounding has no bound at any of 3 elements"),
+        ([], 0, "has no elements to compare"),
     ],
 )
-def test_a_run_says_where_it_could_not_compare(run, x, says):
+def test_a_run_says_where_it_could_not_compare_and_is_no_success_where_it_compared_nothing(run, x, exits, says):
     saved("x.npy", x)
     machine = "machine m : f {\n  work grid = (g), block = (t: 32)\n  compute i = (g, t)\n}\n"
     Path("f.tgpu").write_text("op f(x: f32[n]) -> (y: f32[n]) { y[i] = 1 / x[i] }\n" + machine, encoding="utf-8")
     code, out, _ = run("run", "f.tgpu", "--input", "x=x.npy", "--device", "cpu")
-    assert code == 0 and f"; {says};" in out, out
+    assert code == exits and f"; {says};" in out, out
 
 
 def test_a_run_that_is_wrong_is_called_wrong(run, monkeypatch):

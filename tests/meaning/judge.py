@@ -139,9 +139,9 @@ def sample(program: Program, sizes: dict[str, int], inputs: dict[str, Cells]) ->
     try:
         wanted = Equations(program.op, sizes, inputs).outputs()
         every = not any(is_undefined(value) for cells in wanted.values() for value in cells.values())
-        for oracle in paths():
+        for apart, oracle in ((apart, o) for apart in (False, True)[: 1 + bool(program.op.inplace)] for o in paths()):
             runs += 1
-            outputs, machine = run(program, sizes, inputs, oracle)
+            outputs, machine = run(program, sizes, inputs, oracle, apart=apart)
             steps += machine.spent
             unstored, different = differences(wanted, outputs)
             wrong = unstored or different

@@ -23,6 +23,7 @@ from tinygpu.category.term import reads, variables
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, Ghost, If, Launch, Program, Step, Sync, steps
 
+Sizes = Mapping[str, int]
 THREADS, STEPS = 1 << 12, 1 << 17
 INTEGERS = (0, 1, -1)  # and the ends of the dtype: what an undefined float may become
 
@@ -104,10 +105,8 @@ class Machine(Plain):
             return evaluate(yes if self.oracle.choose(2) else no, env, self)
         if term.dtype == INDEX:  # one of two places
             return evaluate(yes if self.oracle.test(bool(condition[0]), condition[1]) else no, env, self)
-        there, other = (
-            evaluate(yes, env, self),
-            evaluate(no, env, self),
-        )  # what rounding may take is inside, written and defined too
+        # what rounding may take is inside, written and defined too
+        there, other = evaluate(yes, env, self), evaluate(no, env, self)
         value, _ = there if condition[0] else other
         return value, Rounded()
 
@@ -290,8 +289,11 @@ def equal(a: Value, b: Value) -> bool:
 
 
 def run(
-    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Cells], oracle: Oracle, ghosts: bool = True
+    program: Program, sizes: Sizes, inputs: Mapping[str, Cells], oracle: Oracle, ghosts: bool = True, apart: bool = False
 ) -> tuple[dict[str, Cells], Any]:
-    """The outputs, and the machine that made them."""
+    """The outputs, and the machine that made them. `apart`: what may lie in place does not, and begins as its input if its equation goes on from it."""
     machine = Machine(program, sizes, inputs, oracle, ghosts)
+    for name, source in program.op.inplace.items() if apart else ():
+        cells = dict(inputs[source]) if name in program.op.continued else {}
+        machine.arrays[name] = Array(name, machine.arrays[source].extents, True, True, cells)
     return machine.run(), machine

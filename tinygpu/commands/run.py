@@ -16,7 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
-from tinygpu.commands.common import REFUTED, add_format, show
+from tinygpu.commands.common import add_format, show
 from tinygpu.commands.data import Given, add_data, arrays, given, known, told
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
 from tinygpu.commands.together import Progress
@@ -33,6 +33,7 @@ MODERATE = 1 << 25  # elements of an array, where nobody gives its size
 STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
 SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
 DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
+NOT_COMPARED = "not compared"
 STEPWISE = 64  # where an equation has to be followed step by step
 
 
@@ -61,12 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     for one in judged:
         print(line(one, width))
     proved = [j for j in judged if j.word == "proved"]
-    agreed = run_all(proved, data, arguments) if proved else True
-    return exit_code(j.word for j in judged) or (0 if agreed else REFUTED)
+    return exit_code([*(j.word for j in judged), *(run_all(proved, data, arguments) if proved else ())])
 
 
-def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace) -> bool:
-    """Build and run every machine on the same arrays; whether all agree with their equations."""
+def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace) -> list[str]:
+    """Build and run every machine on the same arrays; of each the verdict of its comparison."""
     from tinygpu import pipeline
     from tinygpu.commands.make import module_name, ready, titled
     from tinygpu.emit.module import launcher_names
@@ -80,7 +80,7 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     module = load(pipeline.sound(titled(arguments.path), built), module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
     yardsticks: dict[str, tuple[str, float] | None] = {}  # numpy's own call for an op, and its best time
-    agreed = True
+    found = []
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     width = max(len(j.machine.title) for j in judged)
     for one, name, made in zip(judged, names, built, strict=True):
@@ -88,8 +88,9 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
         sizes = usual_sizes(op, told(op, data), DEFAULT.get(len(op.sizes), 32) if not op.states else STEPWISE, MODERATE)
         affordable(one.machine, sizes, "gpu" if gpu else "cpu")
         computed = made.program if gpu else made.cpu or made.program
-        agreed &= run_one(Run(one.machine, computed, sizes, arguments.seed, data), getattr(module, name), gpu, yardsticks, width)
-    return agreed
+        one_run = Run(one.machine, computed, sizes, arguments.seed, data)
+        found.append(run_one(one_run, getattr(module, name), gpu, yardsticks, width))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ class Run:
     data: Given
 
 
-def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, float] | None], width: int) -> bool:
-    """One machine: its first call, the comparison, its best time, and numpy's on the same arrays."""
+def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, float] | None], width: int) -> str:
+    """One machine: its first call, the comparison, its best time, and numpy's on the same arrays. It is unknown where nothing could be compared."""
     from tinygpu.schedule.contract import solve
     from tinygpu.simulate.fault import SimulationBudget
 
@@ -129,7 +130,7 @@ def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, 
     verdict = compared if not wrong else f"WRONG: {wrong[0]}"
     print(f"  {one.machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
     sys.stdout.flush()
-    return not wrong
+    return "refuted" if wrong else "unknown" if compared.startswith(NOT_COMPARED) else "proved"
 
 
 def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
@@ -172,10 +173,12 @@ def agreement(told: int, count: int, elements: str) -> str:
     >>> agreement(1, 3, "elements"), agreement(0, 3, "elements")
     ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements')
     """
+    if not count:
+        return "has no elements to compare"
     if told == count:
         return f"agrees at {'all ' if elements == 'elements' else ''}{count} {elements}"
     if not told:
-        return f"not compared: rounding has no bound at any of {count} {elements}"
+        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}"
     return f"agrees at {told} of {count} {elements}, rounding has no bound at the others"
 
 

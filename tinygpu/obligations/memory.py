@@ -79,6 +79,8 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         title = f"{store.tensor} is accumulated in memory, where its first value is unknown"
         sentence, help = f"{store.tensor} is stored, not accumulated in memory", "accumulate in a local cell, then store it"
+        if source := program.op.inplace.get(store.tensor):
+            help += f"; or begin its equation with the old element, {source}[…] + …"
         yield Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
 
 
