@@ -295,5 +295,5 @@ def run(
     machine = Machine(program, sizes, inputs, oracle, ghosts)
     for name, source in program.op.inplace.items() if apart else ():
         cells = dict(inputs[source]) if name in program.op.continued else {}
-        machine.arrays[name] = Array(name, machine.arrays[source].extents, True, True, cells)
+        machine.arrays[name] = Array(name, machine.arrays[source].extents, True, name not in program.op.continued, cells)
     return machine.run(), machine
