@@ -114,3 +114,7 @@ def test_a_machine_hides_nothing_of_another_one(name):
     made = load(emit("names.tgpu", built(f"{op}machine {name} : o {{ {WORK} }}\nmachine m : o {{ {WORK} }}")), "names")
     x = np.arange(5, dtype=np.float32)
     assert all((getattr(made, public)(x, x) == 2 * x).all() for public in made.__all__)
+
+
+def test_what_inputs_do_not_tell_is_not_chosen():
+    assert {f"between_m_{S}_{T}" for S in ("f32", "f64") for T in ("f16", "f64")} == set(module("between").__all__)

@@ -47,7 +47,7 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
             solver.set("timeout", int(1000 * (min(left(), LONGEST) + SLACK)) + 1)
         solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
         solver.add(formulas)
-        with refused():
+        with bounded_memory():
             verdict = solver.check()
         if verdict == z3.unknown:
             if "memory" in solver.reason_unknown():
@@ -60,7 +60,7 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
 
 
 @contextmanager
-def refused() -> Iterator[None]:
+def bounded_memory() -> Iterator[None]:
     """Inside, z3 gets no more memory than there is room for, and answers "unknown" instead; outside it does, as a context that is not made whole
     cannot be used."""
     import z3

@@ -105,8 +105,12 @@ def aliases(found: Sequence[Group], programs: dict[str, Program], kept: frozense
 def choice(group: Group, name: str, programs: dict[str, Program]) -> Lines:
     """A function that calls the variant for the dtype of the first input in which they differ; nothing where inputs do not tell."""
     members: dict[tuple[str, ...], str] = {}
+    made: set[tuple[str, ...]] = set()
     for launcher, machine in group.members:
         members.setdefault(tuple(t.dtype for t in machine.op.inputs), launcher)  # of several params the first
+        made.add(tuple(t.dtype for t in (*machine.op.inputs, *machine.op.outputs)))
+    if len(made) > len(members):  # the same inputs may be wanted in several dtypes
+        return []
     positions = [n for n, dtypes in enumerate(zip(*members, strict=False)) if len(set(dtypes)) == len(members) > 1]
     arrays = [n for n in positions if group.members[0][1].op.inputs[n].shape]
     if not arrays:

@@ -8,6 +8,8 @@ same is counted once, so equations are put in only where it is not seen without 
 
 from __future__ import annotations
 
+from math import prod
+
 from tinygpu.category.term import App, Const, Read, Term, children, different, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Equation, put_in
@@ -16,6 +18,7 @@ from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 MOST_PARTS = 200  # inputs, outputs and equations
+MOST_OPS = 100  # of a family
 MOST_AXES = 16  # of a tensor
 MOST_NODES = 20_000  # of one value, different ones
 BEYOND = 10 * MOST_NODES  # if so many may be different, that is not looked at
@@ -25,11 +28,13 @@ MOST_TERMS = 1000  # of what comes out then
 
 
 def too_many(op: tree.Op, problems: Problems) -> bool:
-    """Whether the op has more tensors and equations than anybody writes; then that is said, and nothing else of it is looked at."""
+    """Whether the op has more tensors and equations, or its family more ops, than anybody writes; then that is said, and nothing else of it is looked at."""
     count = len(op.inputs) + len(op.outputs) + len(op.equations)
     if count > MOST_PARTS:
         problems.say("TG161.parts", head(op.span, f"op {op.name}"), most=MOST_PARTS, count=count)
-    return count > MOST_PARTS
+    if (ops := prod(len(family.dtypes) for family in op.families)) > MOST_OPS:
+        problems.say("TG161.family", op.families[-1].span, most=MOST_OPS, count=ops)
+    return max(count / MOST_PARTS, ops / MOST_OPS) > 1
 
 
 def too_wide(op: tree.Op, problems: Problems) -> bool:

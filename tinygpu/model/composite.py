@@ -117,8 +117,10 @@ class Composites:
             else:
                 extents.are(wanted.shape, given.shape or ())
         extents.rest(named(first))
-        if first.family and then.family and first.family != then.family:
-            say("TG174.family", part.span, first.family.span, then.family.span, **words)
+        families = {f.variable: f for f in first.families}
+        for family in then.families:
+            if families.setdefault(family.variable, family) != family:
+                say("TG174.family", part.span, families[family.variable].span, family.span, **words)
         rest, ours = extents.put(rest), {t.name: t for t in first.inputs}
         for one in rest:
             if ours.get(one.name, one) != one:
@@ -130,8 +132,8 @@ class Composites:
         mine, theirs = hiding(first, then, (rest, outputs))
         equations = (*(bounded(line, first, mine) for line in first.equations), *renamed(lines, theirs))
         where = tuple(dict.fromkeys((*renamed(first.where, mine), *extents.where, *renamed(extents.put(then.where), theirs))))
-        family = first.family or then.family
-        return tree.Op(then.name, (*first.inputs, *rest), renamed(outputs, theirs), equations, where, family, span=part.span)
+        every = tuple(families.values())
+        return tree.Op(then.name, (*first.inputs, *rest), renamed(outputs, theirs), equations, where, every, span=part.span)
 
 
 def kind(one: tree.TensorDecl) -> str:

@@ -21,7 +21,7 @@ from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
-from tinygpu.model.op import Op, Tensor, source, without_states
+from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_states
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
@@ -34,7 +34,6 @@ from tinygpu.syntax.target import CPU, common, strange
 ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
                  "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
 REGISTERS = (4, 8, 16)  # lanes of a factor of simd
-Variant = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,8 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
             continue
         before = len(scope.problems)
         made = elaborate_op(op, scope)
-        dtypes = op.family.dtypes if op.family else ("",)
-        variants: list[Variant] = [((op.family.variable, d),) if op.family else () for d in dtypes]
         right = len(scope.problems) == before and op.name not in wrong
-        ready = [Instance(replace(o, source=source(file, op, d)), v) for o, v, d in zip(made, variants, dtypes, strict=right)]
+        ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None
     return served
 

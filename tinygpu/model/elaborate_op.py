@@ -1,6 +1,6 @@
 """Operations, from the tree: tensors, sizes, preconditions, and every equation as a term.
 
-Comes in: the tree of one `op`. Goes out: one `Op` for each dtype of its family (one, if it has none).
+Comes in: the tree of one `op`. Goes out: one `Op` for each choice of the dtypes of its families (one, if it has none).
 The one idea: equations are read in order, and each intermediate joins the scope of those after it.
 """
 
@@ -16,7 +16,7 @@ from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import with_divisors
-from tinygpu.model.op import Op, Tensor
+from tinygpu.model.op import Op, Tensor, variants
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.value import condition, index
@@ -27,26 +27,33 @@ from tinygpu.syntax.node import nodes
 
 
 def elaborate_op(op: tree.Op, file: Scope) -> tuple[Op, ...]:
-    """`tree.Op → Op` for each dtype of the family; `file` has the params and monoids of the file. Mistakes are added to its problems."""
+    """`tree.Op → Op` for each choice of its dtypes; `file` has the params and monoids of the file. Mistakes are added to its problems."""
     problems = file.problems
     if too_many(op, problems) or too_wide(op, problems):
         return ()
-    if op.family is None:
-        return (_one(op, op.name, file),)
-    family = op.family
-    if family.variable in (*DTYPES, *CALLS, *SPECIAL, *file.constants, *file.monoids) or is_built_in(family.variable):
-        problems.say("TG103.dtype", family.span, name=family.variable)
-    for dtype in family.dtypes:
-        if dtype not in DTYPES:
-            Scope(problems).dtype(dtype, family.span)
-    for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
-        problems.say("TG102.dtype", family.span, dtype=dtype)
-    ops: list[Op] = []
     before = len(problems)
-    for dtype in family.dtypes:
+    _families(op, file)
+    ops: list[Op] = []
+    for variant in variants(op):
         if len(problems) == before:  # the other dtypes would mostly say the same
-            ops.append(_one(op, f"{op.name}[{dtype}]", replace(file, dtypes={family.variable: dtype})))
+            name = f"{op.name}[{', '.join(dtype for _, dtype in variant)}]" if variant else op.name
+            ops.append(_one(op, name, replace(file, dtypes=dict(variant))))
     return tuple(ops)
+
+
+def _families(op: tree.Op, file: Scope) -> None:
+    """Whether variables are names of their own, and stand for dtypes."""
+    problems, met = file.problems, dict[str, tree.Family]()
+    for family in op.families:
+        if family.variable in (*DTYPES, *CALLS, *SPECIAL, *file.constants, *file.monoids) or is_built_in(family.variable):
+            problems.say("TG103.dtype", family.span, name=family.variable)
+        if family is not (first := met.setdefault(family.variable, family)):
+            problems.say("TG102.declared", family.span, first.span, what=f"variable {family.variable}")
+        for dtype in family.dtypes:
+            if dtype not in DTYPES:
+                Scope(problems).dtype(dtype, family.span)
+        for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
+            problems.say("TG102.dtype", family.span, dtype=dtype)
 
 
 def _one(op: tree.Op, name: str, file: Scope) -> Op:
@@ -156,5 +163,6 @@ def _all_used(op: tree.Op, scope: Scope) -> None:
         if tensor.role != "output" and tensor.name not in scope.used:
             kind = "input" if tensor.role == "input" else "value"
             scope.problems.say("TG104.tensor", tensor.span, kind=kind, name=tensor.name)
-    if op.family and op.family.variable not in scope.used:
-        scope.problems.say("TG104.dtype", op.family.span, name=op.family.variable)
+    for family in op.families:
+        if family.variable not in scope.used:
+            scope.problems.say("TG104.dtype", family.span, name=family.variable)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 from tinygpu.category.monoid import Carrier, monoids_on, spine
@@ -35,6 +36,7 @@ from tinygpu.syntax.format import format_file
 from tinygpu.syntax.node import nodes, rewritten
 
 Declared = tree.Param | tree.Monoid | tree.Op
+Variant = tuple[tuple[str, str], ...]  # what a variable of a family, or a param, is
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,29 +191,41 @@ def without_states(op: Op) -> Op:
 # ── its declarations ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def source(file: tree.File, op: tree.Op, dtype: str = "") -> tuple[Declared, ...]:
-    """The params and monoids of the file, and the op with `dtype` for the variable of its family.
+def variants(op: tree.Op) -> tuple[Variant, ...]:
+    """A dtype for the variable of each family: every choice, the last variable's first.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> file = parse("op f[S in {f16, f32}, T in {f64}](x: S[n]) -> (y: T[n]) { y[i] = T(x[i]) }")
+    >>> variants(file.declarations[0])
+    ((('S', 'f16'), ('T', 'f64')), (('S', 'f32'), ('T', 'f64')))
+    """
+    names = [family.variable for family in op.families]
+    return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in product(*(family.dtypes for family in op.families)))
+
+
+def source(file: tree.File, op: tree.Op, variant: Variant = ()) -> tuple[Declared, ...]:
+    """The params and monoids of the file, and the op with dtypes for the variables of its families.
 
     >>> from tinygpu.syntax.parse import parse
     >>> file = parse("op f[T in {f16, f32}](x: T[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }")
-    >>> (plain,) = source(file, file.declarations[0], "f16")
-    >>> plain.family, plain.inputs[0].dtype
-    (None, 'f16')
+    >>> (plain,) = source(file, file.declarations[0], (("T", "f16"),))
+    >>> plain.families, plain.inputs[0].dtype
+    ((), 'f16')
     """
     shared = [d for d in file.declarations if isinstance(d, tree.Monoid) or (isinstance(d, tree.Param) and d.value is not None)]
-    if op.family is None:
+    if not op.families:
         return (*shared, op)
-    variable = op.family.variable
+    dtypes = dict(variant)
 
     def change(node: Any) -> Any:
         match node:
-            case tree.TensorDecl(dtype=name) if name == variable:
-                return replace(node, dtype=dtype)
-            case tree.Call(function=name) if name == variable:
-                return replace(node, function=dtype)
+            case tree.TensorDecl(dtype=name) if name in dtypes:
+                return replace(node, dtype=dtypes[name])
+            case tree.Call(function=name) if name in dtypes:
+                return replace(node, function=dtypes[name])
         return node
 
-    return (*shared, replace(rewritten(op, change), family=None))
+    return (*shared, replace(rewritten(op, change), families=()))
 
 
 def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:

@@ -110,24 +110,25 @@ class Reader:
         return tuple(self.sequence(body))
 
     def sequence(self, body: tuple[tree.Statement, ...]) -> Iterator[Launch]:
-        """Launches in order, those of a loop around them once a turn, after the workspaces between them."""
-        begun = bool(self.listed)
-        for statement in body:
+        """Launches in order, those of a loop around them once a turn, after the workspaces beside them."""
+        begun, workspaces = bool(self.listed), set[int]()
+        for place, statement in enumerate(body):
+            begun = begun or tree.launching((statement,))
+            if isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
+                if begun:
+                    self.problems.say("TG153.after", statement.span)
+                read_array(self, statement, ())
+                workspaces.add(place)
+        for place, statement in enumerate(body):
             self.count(statement)
             if isinstance(statement, tree.LaunchStatement):
-                begun = True
                 yield self.launch(statement)
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
-                begun = True
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
                 for _ in self.turns(statement, ()):
                     yield from self.sequence(statement.body)
-            elif isinstance(statement, tree.Array) and SPACES[statement.space].owner == "grid":
-                if begun:
-                    self.problems.say("TG153.after", statement.span)
-                read_array(self, statement, ())
-            else:
+            elif place not in workspaces:
                 self.problems.say("TG157.beside", statement.span)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:

@@ -29,7 +29,7 @@ from tinygpu.record import dataclass, parts
 VERSION = 2
 METHODS = ("structure", "z3", "model")
 TITLE = re.compile(
-    r"(\w+)(?:\[((?:\w+=)?\w+(?:, \w+=\w+)*)\])?", re.ASCII
+    r"(\w+)(?:\[((?:\w+=)?\w+(?:, (?:\w+=)?\w+)*)\])?", re.ASCII
 )  # `cast_v8[op=narrow, T=f16]`, and its op: `narrow[f16]`
 PROVED = {"verdict": "proved"}  # of every row: what is not proved has no certificate
 Witness = tuple[tuple[str, int], ...]
@@ -104,9 +104,9 @@ def misnamed(machine: str, op: str, program: Program) -> tuple[str, ...]:
     if title is None or plain_name(machine) != plain_name(program.name):
         found.append(f"it is of a machine {machine!r}, its program of {program.name!r}")
     chosen = dict(part.rpartition("=")[::2] for part in ((title and title[2]) or "").split(", "))
-    dtypes = {name[2]} if name and name[2] else set()
+    dtypes = name[2].split(", ") if name and name[2] else []
     same = name is not None and name[1] == own == chosen.get("op", own)
-    if not same or {*chosen.values()} & {*DTYPES} != dtypes or not all(declares(program.op.source, d) for d in dtypes):
+    if not same or [d for d in chosen.values() if d in DTYPES] != dtypes or not all(declares(program.op.source, d) for d in dtypes):
         found.append(f"it is of an op {op!r}, its program of {program.op.name!r}")
     return tuple(found)
 

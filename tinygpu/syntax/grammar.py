@@ -20,7 +20,9 @@ from tinygpu.record import dataclass
 FOLDERS = tuple(folder / "grammar" for folder in Path(__file__).resolve().parents[1:3])  # of an installed tinygpu, of a checkout
 END = "$END"
 DEPTH = 120  # what every later stage may descend into by recursion
-LEVELLESS = frozenset(["tensors", "exprs", "values", "items", "binders", "block", "clauses", "order", "shape"])  # make no level
+LEVELLESS = frozenset(
+    ["tensors", "exprs", "values", "items", "binders", "block", "clauses", "order", "shape", "families"]
+)  # make no level
 
 
 class TooDeep(Exception):

@@ -146,8 +146,8 @@ class TensorDecl(Node, tensor="name dtype shape inplace", shown="{name}: {dtype}
     inplace: str = ""
 
 
-class Family(Node, family="variable *dtypes", shown="[{variable} in {{{dtypes}}}]"):
-    """`[T in {f16, f32}]`."""
+class Family(Node, family="variable *dtypes", shown="{variable} in {{{dtypes}}}"):
+    """`T in {f16, f32}`: one op for each dtype, and for each choice of several."""
 
     variable: str
     dtypes: tuple[str, ...]
@@ -175,9 +175,9 @@ class View(Node, view="name tensor shape", shown="{name} =~{tensor} as [{shape}]
 
 class Op(
     Node,
-    op="name family inputs outputs where *equations",
+    op="name families inputs outputs where *equations",
     composite="name *parts",
-    shown=("op {name} =~{parts:then}", "op {name}⟨{family}⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"),
+    shown=("op {name} =~{parts:then}", "op {name}⟨[{families}]⟩({inputs}) -> ({outputs})⟨ where {where}⟩ {{"),
 ):
     """An operation: tensors, preconditions, equations and views; among the lines of a text also `let` and `where`, which are gone after
     `model.names`, as are the `parts` of one that is others one after the other."""
@@ -187,7 +187,7 @@ class Op(
     outputs: tuple[TensorDecl, ...]
     equations: tuple[Equation | View, ...]
     where: tuple[Expr, ...] = ()
-    family: Family | None = None
+    families: tuple[Family, ...] = ()
     parts: tuple[Name, ...] = ()
 
 
