@@ -178,7 +178,7 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
 def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
     from tinygpu.proof.kernel import prove
 
-    found = stage("check", partial(prove, program, budget))
+    found = stage("check", partial(prove, program, budget, enough=1))
     return found if isinstance(found, Proof) else None
 
 

@@ -106,3 +106,13 @@ def test_a_scalar_says_which_kernel_is_taken():
     x = np.arange(5, dtype=np.float32)
     call = pipeline.build(proof, later)
     assert call(x, 2).tolist() == [2, 3, 4, 0, 0] and call(x, 2**62).tolist() == [0] * 5
+
+
+LAID_OUT = [path for path in RIGHT if path.stem in ("steps_of_launches", "as_far_as_what_is_left")]
+
+
+@pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.stem)
+def test_what_a_cpu_runs_is_laid_out_for_it(path):
+    for one in pipeline.load(path).machines:
+        program = pipeline.program(one)
+        assert pipeline.on_core(program) != program, f"no layout of {one.title} is proved"

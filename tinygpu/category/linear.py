@@ -196,27 +196,32 @@ def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
 
 
 def joined(p: Polynomial) -> Polynomial:
-    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0; of only some of
-    the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
+    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0, whatever both are
+    multiplied by; of only some of the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
 
-    >>> i = Var("i")
+    >>> i, S = Var("i"), Var("S")
     >>> joined(polynomial(i // 8 * 8 + i // 4 % 2 * 4 + i % 4)) == polynomial(i)
+    True
+    >>> joined(polynomial(i // 8 * S * 8 + i % 8 * S + S)) == polynomial(i * S + S)
     True
     """
     for monomial, c in p.items():
-        match monomial:
-            case (App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))),) if a > 0 and m > 0:
-                above = e // (a * m)
-            case (App("mod", (inner, Const(int(m)))),) if m > 0:
-                above = inner // m
-            case _:
-                continue
-        if p.get((above,), 0) == c * m:
-            return joined(plus(without(p, monomial, (above,)), polynomial(inner), c))
-        for other, k in p.items():
-            match other:
-                case (App("mod", (whole, Const(int(r)))),) if whole == above and k == c * m and r > 0:
-                    return joined(plus(without(p, monomial, other), {(inner % (m * r),): c}))
+        for place, digit in enumerate(monomial):
+            match digit:
+                case App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))) if a > 0 and m > 0:
+                    above = e // (a * m)
+                case App("mod", (inner, Const(int(m)))) if m > 0:
+                    above = inner // m
+                case _:
+                    continue
+            scale = monomial[:place] + monomial[place + 1 :]
+            higher = _sorted((*scale, above))
+            if p.get(higher, 0) == c * m:
+                return joined(plus(without(p, monomial, higher), times({scale: c}, polynomial(inner))))
+            for other, k in p.items() if not scale else ():
+                match other:
+                    case (App("mod", (whole, Const(int(r)))),) if whole == above and k == c * m and r > 0:
+                        return joined(plus(without(p, monomial, other), {(inner % (m * r),): c}))
     return p
 
 

@@ -69,10 +69,18 @@ class Cells:
     @property
     def extents(self) -> dict[str, Term]:
         """The ranges of the index: that it is inside is an obligation of its own."""
-        return dict(zip(self.formals, self.local.extents, strict=True))
+        return dict(zip(self.formals, map(run, self.local.extents), strict=True))
 
 
 State = dict[str, Cells]
+
+
+def run(extent: Term) -> Term:
+    """How far an index runs: to `max(e, 0)` as far as to `e`."""
+    match extent:
+        case App("max", (end, Const(0))):
+            return end
+    return extent
 
 
 def unwritten(array: Array) -> Cells:

@@ -16,6 +16,7 @@ from tinygpu.category.term import Read, Term, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import Cells, State, contributed, published, unstored, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution
+from tinygpu.obligations.held import held
 from tinygpu.obligations.made import made, reordered
 from tinygpu.obligations.named import named
 from tinygpu.obligations.obligation import Gap
@@ -38,7 +39,9 @@ def execute(program: Program) -> Trace:
         if len(program.launches) > 1 or any(s.step.atomic or adds(program, s) for s in stores):
             memory, meetings = left(program, stores, memory, frozenset(known))
             events += meetings
-            memory, found = named(program, memory, number, frozenset(s.tensor for s in stores))
+            stored = frozenset(s.tensor for s in stores)
+            memory = {n: held(program, c, number) if n in stored else c for n, c in memory.items()}
+            memory, found = named(program, memory, number, stored)
             intermediates += found
     outputs = {t.name for t in program.op.outputs}
     trace = Trace(tuple(events), named=intermediates)

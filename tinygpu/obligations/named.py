@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, substitute, tensors, total
+from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, folds, substitute, tensors, total
 from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
-from tinygpu.obligations.cells import Cells, State
+from tinygpu.obligations.cells import Cells, State, run
 from tinygpu.obligations.finite import finite
 from tinygpu.obligations.induced import by_symbol
 from tinygpu.obligations.made import FORM, SURELY, exact, extreme_of
@@ -51,14 +51,14 @@ def whole(program: Program, cells: Cells) -> bool:
         return False
     point = every_cell(program, cells)
     claim = element(op, name, cells.place, point, (cells.value,))
-    if claim.parts < LONG or any(mark in read for read in tensors(cells.value) for mark in SPECIAL):
+    if (claim.parts < LONG and not folds(claim)) or any(mark in read for read in tensors(cells.value) for mark in SPECIAL):
         return False
     return not exact(extreme_of(cells.value)) and point.settled(finite(claim, point, {})) == TRUE
 
 
 def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:
-    """Whether two shapes are one."""
-    return len(shape) == len(extents) and all(polynomial(a) == polynomial(b) for a, b in zip(shape, extents, strict=True))
+    """Whether two shapes are one: where one is `max(e, 0)` and the other `e`, they have the same elements."""
+    return len(shape) == len(extents) and all(polynomial(run(a)) == polynomial(run(b)) for a, b in zip(shape, extents, strict=True))
 
 
 def symbol(op: Op, name: str) -> str:

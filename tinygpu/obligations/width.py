@@ -149,6 +149,8 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     for extent in (axis.extent for launch in program.launches for axis in launch.grid):  # what is divided there is computed too
         whole = [part.args[0] for part in walk(extent) if isinstance(part, App) and part.op in ("floordiv", "ceildiv")]
         out.update(dict.fromkeys(inner for part in whole for inner in subterms(part)))
+        if any(c < 0 for monomial, c in polynomial(extent).items() if monomial):  # what is taken away was there before
+            out.update(dict.fromkeys(part for part in subterms(extent) if part != extent and not _below(part, extent)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     for computed in evaluated(trace):
         for part in subterms(computed.term):

@@ -83,11 +83,12 @@ class Proof:
 Result: TypeAlias = Proof | tuple[Open, ...]
 
 
-def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result:
+def prove(program: Program, budget: int = BUDGET, hasty: bool = False, enough: int = ENOUGH) -> Result:
     """`Program → Proof`, or what is open. No obligation is skipped: one open claim is no proof.
 
     `hasty` ends at the first claim that makes the rest moot, where the solver has a model against it; and where it has one against any
-    other, before what goes wrong at the largest sizes alone, and no longer looks far for the rest.
+    other, before what goes wrong at the largest sizes alone, and no longer looks far for the rest. So many open claims are `enough`: one, for who
+    only asks whether there is a proof.
     """
     theorems: list[Theorem] = []
     left: list[Open] = []
@@ -103,7 +104,7 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False) -> Result
                 theorems.append(theorem)
             case open:
                 left.append(open)
-                if len(left) >= ENOUGH or (sum(o.model is None for o in left) >= GIVEN_UP and not wrong()):
+                if len(left) >= enough or (sum(o.model is None for o in left) >= GIVEN_UP and not wrong()):
                     break  # there is no proof, and what went wrong is among these
                 if isinstance(claim, Obligation) and claim.kind == "limits":
                     break  # no GPU runs this machine: the rest is moot, and may be very long (a block of 2³¹ threads)

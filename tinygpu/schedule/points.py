@@ -39,6 +39,7 @@ from tinygpu.schedule.nest import (
     Body,
     Nest,
     Shapes,
+    bare,
     contiguity,
     heavy,
     innermost,
@@ -89,7 +90,8 @@ class Points:
         if lane is None:
             return Launch((), (), where(guard, self._pieces(nest.body)))
         outer = tuple(replace(a, sort="grid") for a in nest.axes if a != lane)
-        in_strips = strips(nest.body, lane, self.shapes)
+        if in_strips := strips(nest.body, lane, self.shapes):
+            nest = replace(nest, body=bare(nest.body))  # what is said of a point is not followed in a strip of them
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
         chunk = Axis(self.fresh(f"{lane.name}_chunk"), ceildiv(lane.extent, size), "grid")
         run = Axis(self.fresh(f"{lane.name}_in"), Const(size), "time")

@@ -76,6 +76,6 @@ def guarded(guard: Term, body: Body, arrays: Container[str]) -> Body:
 
 
 def used(step: Step) -> set[str]:
-    """The arrays that a step reads or writes."""
+    """The arrays that a step reads or writes, or says something of."""
     inner = tuple(steps((step,)))
-    return written(inner) | {read.tensor for s in inner for read in reads_of(s)}
+    return written(inner, facts=True) | {read.tensor for s in inner for read in reads_of(s)}
