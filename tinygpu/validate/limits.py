@@ -64,21 +64,25 @@ def capped(high: Polynomial, known: Known) -> Polynomial:
 
 
 def swept(p: Polynomial, known: Known, sign: int) -> Polynomial:
-    """At least a polynomial, with sign -1 at most: `d·q` is at most `E - 1` for an axis `q < ⌈E / d⌉`.
+    """At least a polynomial, with sign -1 at most: `d·q` is at most `E - 1` for an axis `q < ⌈E / d⌉`, and so is what is less than it.
 
     >>> from tinygpu.category.term import Var, ceildiv
     >>> q, E = Var("q"), Var("E")
-    >>> swept(polynomial(q * 8 + 7), Known.of({"q": ceildiv(E, 8)}), 1) == polynomial(E + 6)
-    True
+    >>> [swept(polynomial(q * d + 7), Known.of({"q": ceildiv(E, 8)}), 1) == polynomial(E + 6) for d in (8, 4, 9)]
+    [True, True, False]
     """
     for name, extent in known.extents.items():
         match extent:
             case App("ceildiv", (end, by)) | App("max", (App("ceildiv", (end, by)), Const(0))):
                 pace, rest = stride(p, name)
                 times_, left = divide(pace or {}, polynomial(by))
-                least = known.positive(plus(polynomial(by), ONE, -1)) and known.positive(scaled(times_, sign))
-                if times_ and not left and least:
-                    p = plus(rest, times(times_, plus(polynomial(end), ONE, -1)))
+                most = plus(polynomial(end), ONE, -1)
+                if not known.positive(plus(polynomial(by), ONE, -1)):
+                    continue
+                if times_ and not left and known.positive(scaled(times_, sign)):
+                    p = plus(rest, times(times_, most))
+                elif pace and sign > 0 and known.positive(pace) and known.positive(plus(polynomial(by), pace, -1)):
+                    p = plus(rest, most)
     return p
 
 

@@ -72,18 +72,22 @@ class Width:
         return here.holds(conjunction(first >= 0, last < size))
 
     def seen(self, term: Term, kind: str, here: Here) -> bool:
-        """By bounds."""
+        """By bounds: those of intervals, those of guards and of forms, those of axes that are swept; first all with what is soon seen."""
         ends = Ends(Known.at(here.box), upper_guards(here.guards))
-        least, most = RANGES[kind]
-        low, high = ends.low(term), ends.high(term)
-        if low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known):
-            return True
-        form = polynomial(canonical(term))
+        form, (least, most) = polynomial(canonical(term)), RANGES[kind]
+        quick, bounds = range_of(form, ends.known), [(ends.low(term), ends.high(term))]
         down, up = swept(form, ends.known, -1), swept(form, ends.known, 1)
-        if down == form == up:
-            return False
-        low, high = (low if down == form else range_of(down, ends.known)[0]), (high if up == form else range_of(up, ends.known)[1])
-        return low is not None and high is not None and self._above(low, least, ends.known) and self._below(high, most, ends.known)
+        if down != form or up != form:
+            ((low, high),) = bounds
+            bounds.append(
+                (low if down == form else range_of(down, ends.known)[0], high if up == form else range_of(up, ends.known)[1])
+            )
+        return any(
+            self._above(low, least, ends.known) and self._below(high, most, ends.known, long)
+            for long in (False, True)
+            for low, high in (bounds if long else (quick, *bounds))
+            if low is not None and high is not None
+        )
 
     def _end_of(self, end: tuple[int, int]) -> int:
         """An end of a range where the largest index is the least that it may be."""
@@ -98,8 +102,8 @@ class Width:
         above = plus(low, constant(end[1]), -1)  # of −W + b the W is at least a limit
         return end[0] == -1 and any(known.positive(plus(form, above)) for form in self.forms)
 
-    def _below(self, high: Polynomial, end: tuple[int, int], known: Known) -> bool:
-        """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit."""
+    def _below(self, high: Polynomial, end: tuple[int, int], known: Known, long: bool = True) -> bool:
+        """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit; each limit is looked at for `long`, or only soon seen."""
         high = capped(high, known)
         highest = number(high)
         if highest is not None:
@@ -109,7 +113,7 @@ class Width:
         over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
         if any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over)):
             return True
-        beyond = (plus(form, high, -1) for form in starts(self.limits, known))
+        beyond = (plus(form, high, -1) for form in starts(self.limits, known) if long)
         return any(decided(as_written(rest) >= 0, known) for rest in sorted(beyond, key=taken_away))
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
