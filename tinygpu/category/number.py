@@ -161,7 +161,9 @@ def outside(values: Value, dtype: str) -> Array:
     bits = dtype == "bf16" and outside_dtype(dtype) == np.uint16
     array = np.asarray(values)
     with quiet():
-        return (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
+        return (
+            (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
+        )
 
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:

@@ -57,7 +57,9 @@ def _kept(
 
 
 def _stores(body: Body, around: Region, memory: Collection[str]) -> Stores:
-    every = ((step, here, path) for step, here, path in walk_steps(body, around) if isinstance(step, Assign) and step.target in memory)
+    every = (
+        (step, here, path) for step, here, path in walk_steps(body, around) if isinstance(step, Assign) and step.target in memory
+    )
     return {path: (step.span, _some(here.under(step.guard))) for step, here, path in every}
 
 
