@@ -106,7 +106,7 @@ class Reader:
     @property
     def memory(self) -> set[str]:
         """What outlives a launch."""
-        return {a.name for a in (*self.op.outputs, *self.workspaces)}
+        return {t.name for t in self.op.outputs} | {w.name for w in self.workspaces}
 
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
