@@ -111,7 +111,7 @@ class Made(ref[Any]):
 TERMS: dict[tuple[Any, ...], Made] = {}  # every term, by its kind and parts; those inside by their identity, as each has its own
 BARE: dict[tuple[Any, ...], int | float | bool] = {}  # of equal literals the first one
 NUMBERS = count()
-nobody = type(None)  # called where a term was not made yet
+nobody: Any = type(None)  # called where a term was not made yet
 KEPT: list[Any] = []  # the functions of terms that remember their values
 atexit.register(TERMS.clear)  # where Python ends, nobody is told
 
