@@ -50,10 +50,11 @@ def _families(op: tree.Op, file: Scope) -> None:
         if family is not (first := met.setdefault(family.variable, family)):
             problems.say("TG102.declared", family.span, first.span, what=f"variable {family.variable}")
         for dtype in family.dtypes:
-            if dtype not in DTYPES:
-                Scope(problems).dtype(dtype, family.span)
-        for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
-            problems.say("TG102.dtype", family.span, dtype=dtype)
+            if dtype.name not in DTYPES:
+                Scope(problems).dtype(dtype.name, dtype.span)
+        for at, dtype in enumerate(family.dtypes):
+            if dtype in family.dtypes[:at]:
+                problems.say("TG102.dtype", dtype.span, dtype=dtype.name)
 
 
 def _one(op: tree.Op, name: str, file: Scope) -> Op:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tinygpu.category.region import Region
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
@@ -27,6 +28,7 @@ from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
 from tinygpu.program.traverse import written
+from tinygpu.program.turns import launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
@@ -101,6 +103,11 @@ class Reader:
         """What may be assigned: the outputs, and the arrays at hand."""
         return {t.name: t for t in self.op.outputs} | self.arrays
 
+    @property
+    def memory(self) -> set[str]:
+        """What outlives a launch."""
+        return {t.name for t in self.op.outputs} | {w.name for w in self.workspaces}
+
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
         if not tree.launching(body):
@@ -126,8 +133,8 @@ class Reader:
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
-                for _ in self.turns(statement, ()):
-                    yield from self.sequence(statement.body)
+                turns = [tuple(self.sequence(statement.body)) for _ in self.turns(statement, ())]
+                yield from launches_reached(turns, self.memory)
             elif place not in workspaces:
                 self.problems.say("TG157.beside", statement.span)
 
@@ -207,7 +214,8 @@ class Reader:
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
-        return tuple(step for _ in self.turns(statement, axes) for step in self.steps(statement.body, axes))
+        turns = [self.steps(statement.body, axes) for _ in self.turns(statement, axes)]
+        return steps_reached(turns, Region(axes), self.memory)
 
     def turns(self, statement: tree.For, axes: tuple[Axis, ...]) -> Iterator[int]:
         """The values of a loop that are known, in order; while one is at hand, the loop's name is that number."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.inverse import inverses
 from tinygpu.category.linear import number, polynomial
 from tinygpu.category.number import Array, Value, load, outside, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
@@ -37,6 +38,7 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
     ranges, above = index_ranges(op, env), set(positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
+    drawn |= _permuted(op, drawn, seed)
     if op.promises and not _kept(op, sizes, drawn):
         for rows in _rows(op, env, drawn, seed):
             for least, below in LIMITS:
@@ -58,6 +60,18 @@ def _rows(op: Op, env: Mapping[str, int], drawn: Mapping[str, Array], seed: int)
                 row = np.searchsorted(found[name], place, "right") - 1
                 found[tensor] = np.asarray(row).astype(drawn[tensor].dtype)
         yield found
+
+
+def _permuted(op: Op, drawn: Mapping[str, Array], seed: int) -> dict[str, Array]:
+    """Permutations of what lies along a last axis, for arrays that a promise has undo one another."""
+    chance, found = np.random.default_rng([seed, 4]), dict[str, Array]()
+    for pair in dict.fromkeys(frozenset(pair) for promise in op.promises for pair in inverses(promise)):
+        one, other = (sorted(pair) * 2)[:2]
+        if not found.keys() & pair and drawn[one].shape == drawn[other].shape != ():
+            order = np.argsort(chance.random(drawn[one].shape), axis=-1)
+            back = np.argsort(order, axis=-1)
+            found |= {name: values.astype(drawn[name].dtype) for name, values in ((one, order), (other, back))}
+    return found
 
 
 def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:

@@ -153,7 +153,7 @@ class Family(Node, family="variable *dtypes", shown="{variable} in {{{dtypes}}}"
     """`T in {f16, f32}`: one op for each dtype, and for each choice of several."""
 
     variable: str
-    dtypes: tuple[str, ...]
+    dtypes: tuple[Name, ...]
 
 
 class Equation(Node, equation="*targets value", equation_tuple="*targets value", shown="{targets:left} =~{value}"):
