@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    exchange,
     fresh,
     memoised,
     rebuild,
@@ -157,8 +158,18 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
     if rest != previous:
         return _close_chosen(axis, previous, select(condition, value, rest), old)
     if mentions(value, name):
-        return _close_fold(axis, previous, value, old, condition)
-    if (point := place(condition, x)) is not None:
+        if (found := _close_fold(axis, previous, value, old, condition)) is not None:
+            return found
+        match value:
+            case App("select", (further, inner, same)) if same == previous:
+                return _close_guarded(axis, previous, conjunction(condition, further), inner, previous, old)
+    point = place(condition, x)
+    value = (
+        value if point is None else exchange(value, {previous: old})
+    )  # one iteration writes the cell, and sees what it was before the loop
+    if mentions(value, name):
+        return None
+    if point is not None:
         there, written = (substitute(t, {x: point}) for t in (condition, value))
         before, after = (conjunction(within(point, end), there) for end in (Var(x), axis.extent))
         return select(before, written, old), select(after, written, old)
