@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.inverse import inverses
 from tinygpu.category.linear import number, polynomial
 from tinygpu.category.number import Array, Value, load, outside_dtype
-from tinygpu.category.term import FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, children, conjuncts, reads, walk
+from tinygpu.category.term import FLOATS, INDEX, INTEGERS, Const, Fold, Read, Term, Var, children, conjuncts, reads, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
 
@@ -45,6 +46,7 @@ def broken(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> Term 
 def as_promised(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array], seed: int, wide: bool = False) -> dict[str, Array]:
     """Arrays by chance, changed until the promises are kept; as they are where no change helps. Integers are small, or `wide`: anything that they may be."""
     kept = partial(_kept, op, sizes)
+    drawn = drawn | _permuted(op, drawn, seed)
     if not op.promises or kept(drawn):
         return drawn
     tries = (_any(op, sizes, drawn, seed), _few(op, sizes, drawn, seed))
@@ -59,12 +61,11 @@ def _few(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array], seed: int) -
 
 
 def _any(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array], seed: int) -> Iterator[dict[str, Array]]:
-    """Elements that may be by themselves, beside rows of offsets, as permutations, in order."""
+    """Elements that may be by themselves, permutations, beside rows of offsets, in order."""
     chance = np.random.default_rng([seed, 4])
-    single = drawn | _single(op, sizes, drawn, chance)
+    single = drawn | _single(op, sizes, drawn, chance) | _permuted(op, drawn, seed)
     yield from (single | rows for rows in _rows(op, sizes, drawn, seed))
-    turned = single | dict(_permutations(op, single, chance))
-    yield from (turned, *_ordered(op, turned))
+    yield from _ordered(op, single)
 
 
 def _kept(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
@@ -186,23 +187,16 @@ def offsets(op: Op) -> dict[str, set[str]]:
     return {name: {r.tensor for place in found[name] for r in reads(place)} for name, is_one in pairs.items() if is_one}
 
 
-def _permutations(op: Op, drawn: Mapping[str, Array], chance: np.random.Generator) -> Iterator[tuple[str, Array]]:
-    """Of each pair `p[q[i]] == i` the one a permutation and the other its inverse."""
-    done: set[str] = set()
-    for term in (t for promise in op.promises for t in walk(promise)):
-        match term:
-            case App("eq", (a, b)):
-                for read in (r for side in (a, b) for r in reads(side) if len(r.index) == 1):
-                    inner = reads(read.index[0])
-                    if (
-                        len(inner) == 1
-                        and {read.tensor, inner[0].tensor}.isdisjoint(done)
-                        and {read.tensor, inner[0].tensor} <= drawn.keys()
-                    ):
-                        turned = chance.permutation(drawn[read.tensor].size)
-                        done |= {read.tensor, inner[0].tensor}
-                        yield read.tensor, turned.astype(drawn[read.tensor].dtype)
-                        yield inner[0].tensor, np.argsort(turned).astype(drawn[inner[0].tensor].dtype)
+def _permuted(op: Op, drawn: Mapping[str, Array], seed: int) -> dict[str, Array]:
+    """Permutations of what lies along a last axis, for arrays that a promise has undo one another."""
+    chance, found = np.random.default_rng([seed, 4]), dict[str, Array]()
+    for pair in dict.fromkeys(frozenset(pair) for promise in op.promises for pair in inverses(promise)):
+        one, other = (sorted(pair) * 2)[:2]
+        if not found.keys() & pair and drawn[one].shape == drawn[other].shape != ():
+            order = np.argsort(chance.random(drawn[one].shape), axis=-1)
+            back = np.argsort(order, axis=-1)
+            found |= {name: values.astype(drawn[name].dtype) for name, values in ((one, order), (other, back))}
+    return found
 
 
 def _ordered(op: Op, drawn: dict[str, Array]) -> Iterator[dict[str, Array]]:
