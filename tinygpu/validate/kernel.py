@@ -51,7 +51,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
-    here = Here((*launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
+    here = Here((*launch.turns, *launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
     names |= memory | flat.registers(launch, here)
     names["wide"] = Value(Var("wide", BOOL), "bool")
     declared = dict(declarations(inner, names))
@@ -124,7 +124,7 @@ def parameters(
     nobody writes: these the hardware may read before the launch's other accesses."""
     arguments, known, op = [a.arg for a in inner.args.args], arrays(program), program.op
     pointers = [t.name for t in op.tensors if t.shape or t.role == "output"] + [w.name for w in program.workspaces]
-    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes]
+    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes, *(a.name for a in launch.turns)]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
     found, changed = dict[str, Thing](), written(launch.body)
