@@ -115,7 +115,8 @@ def _ranked(op: Op, arrays: Mapping[str, Any]) -> list[Tensor]:
 
 
 def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, Any]:
-    """An array for each input. Raises TG905 for one of another shape or kind, or where the op promises something else of its data."""
+    """An array for each input, a strided one as every other element of a longer one. Raises TG905 for one of another shape or kind, or where the op
+    promises something else of its data."""
     import numpy as np
 
     from tinygpu.category.number import load, outside_dtype
@@ -138,6 +139,8 @@ def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, A
             if not np.can_cast(array.dtype, np.float64 if t.dtype in FLOATS else dtype, "same_kind"):
                 raise TinygpuError.of("TG905", f"{t.name} is {array.dtype}, not {t.dtype}", help=f"save it as {t.dtype}")
             found[t.name] = np.asarray(load(array, t.dtype)).astype(dtype)
+        if t.strided:
+            found[t.name] = np.stack([found[t.name]] * 2, -1)[..., 0]
     if (data.arrays or data.ranges) and op.promises and not promised(op, sizes, found):
         said = " and ".join(map(text, op.promises))
         raise TinygpuError.of(

@@ -68,8 +68,9 @@ def notes(cost: Cost, device: Device | None = None, on: Sequence[Filled] = ()) -
 
 
 def _matters(seen: Seen, line: Line) -> bool:
+    """Whether an access moves enough to be said of, and it is known where."""
     total = seen.cost.moved
-    return line.moved is not None and (total is None or line.moved >= MATTERS * total)
+    return not line.access.array.strided and line.moved is not None and (total is None or line.moved >= MATTERS * total)
 
 
 def scattered(seen: Seen) -> None:

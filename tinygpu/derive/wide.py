@@ -285,9 +285,9 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
 
 
 def neighbours_stay(array: Array, count: int) -> bool:
-    """Whether the layout keeps `count` neighbours neighbours: a swizzle moves pieces of `2 ** base` elements as they are."""
+    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are."""
     if array.owner != "block" or array.layout.swizzle is None:
-        return True
+        return not array.strided
     _, base, shift = array.layout.swizzle
     return 2 ** min(base, base + shift) % count == 0
 

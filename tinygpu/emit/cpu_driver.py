@@ -79,10 +79,11 @@ def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...],
     """`NAME_cpu`: flat views of the arrays, then the launches in order."""
     given = arguments(globals_, sizes)
     lines = [f"def {name}({given}):"]
-    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in globals_)
+    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]{' strided' * t.strided}" for t in globals_)
+    others = ", but for those that are strided" if any(t.strided for t in globals_) else ""
     ends = "writes the outputs" + (" and the workspaces" if any(t.role == "workspace" for t in globals_) else "")
-    lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; {ends}."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_]
+    lines.append(f'    """{shapes}; C-contiguous arrays{others}, 16-bit floats in any 16-bit dtype; {ends}."""')
+    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_ if not t.strided or t.dtype in HALVES]
     around: tuple[str, ...] = ()
     for call in calls:
         same = next(
@@ -117,4 +118,4 @@ def _argument(tensor: Tensor) -> str:
         if tensor.dtype in HALVES:
             return f"round_{tensor.dtype}(narrow_to_odd(np.float64({name})))"
         return f"{NUMPY[tensor.dtype]}({name})"
-    return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"
+    return f"{name}{'' if tensor.strided else '.reshape(-1)'}{'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

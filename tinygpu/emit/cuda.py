@@ -20,7 +20,7 @@ from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
@@ -41,8 +41,8 @@ HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to ne
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index). `dtype` is memory's:
-    16-bit floats are `u16`, truth values `u8`."""
+    """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index), `stride` (of a strided tensor, in
+    elements, with 64 bits whatever an index has). `dtype` is memory's: 16-bit floats are `u16`, truth values `u8`."""
 
     name: str
     kind: str
@@ -50,14 +50,16 @@ class Parameter:
 
 
 def kernel_parameters(program: Program, launch: Launch) -> tuple[Parameter, ...]:
-    """The parameters of the kernel of a launch, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes, the turns of the loops
-    around it."""
+    """The parameters of the kernel of a launch, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes, strides, the turns of the
+    loops around it."""
     op = program.op
     held = [(t.name, t.dtype) for t in op.tensors if t.shape or t.role == "output"]
     held += [(w.name, w.dtype) for w in program.workspaces]
     pointers = [Parameter(name, "pointer", MEMORY[dtype]) for name, dtype in held]
     scalars = [Parameter(t.name, "scalar", MEMORY[t.dtype]) for t in op.inputs if not t.shape]
-    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in (*op.sizes, *(a.name for a in launch.turns))))
+    paces = [Parameter(name, "stride", "i64") for names in strides(op).values() for name in names]
+    turns = [Parameter(a.name, "size", "ix") for a in launch.turns]
+    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes), *paces, *turns)
 
 
 def block_threads(launch: Launch) -> int:
@@ -165,13 +167,16 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     shared = {s.name: s for s in arrays_in(launch.body, "block")}
     spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
     spec += [*(a.name for a in (*launch.axes, *loops)), *shared, *local]
+    paces = strides(op)
+    spec += [name for names in paces.values() for name in names]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {s.name: s.extents for s in shared.values()}
     layouts = {s.name: s.layout for s in shared.values()}
     raw = frozenset(m.cells for m in moves(inside))
     names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
-    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts)
+    said = {name: tuple(names[pace] for pace in each) for name, each in paces.items()}
+    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts, strides=said)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:

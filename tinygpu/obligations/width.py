@@ -49,7 +49,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if wide:
             yield fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
         yield from divisions(term, point, labels)
-    for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
+    rows = (
+        (t.name, t.shape) for t in program.op.tensors if not t.strided
+    )  # of others a call says where elements lie, and is asked
+    for name, shape in (*rows, *((w.name, w.extents) for w in program.workspaces)):
         if len(shape) > 1:
             sides = tuple(e if simple(e) else Var(f"{name}.{a}.extent") for a, e in enumerate(shape))  # it is so of all extents
             axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(sides))

@@ -29,7 +29,8 @@ WARP = 32  # threads of a block that stand next to each other
 class Array:
     """Elements, of a space that says whose they are (`space.py`). In a body, where a thread's and a block's cells are declared, which
     start unwritten; a workspace is declared by the program, with extents over the sizes, none of them negative: what a text gives below
-    0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds.
+    0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds; of a `strided`
+    input or output a call says it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Array:
     space: Space
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    strided: bool = False
 
     @property
     def owner(self) -> Owner:

@@ -63,12 +63,13 @@ def validate(module: Module, name: str, program: Program) -> None:
         raise difference
     meaning, given = CpuMeaning.of(program), [a.arg for a in entry.args.args]
     names = parameters(program, entry, given, meaning)
-    waiting = [n for n in given if n not in sizes_of(names)]
+    waiting = [n for n in given if n not in sizes_of(names) and _argument(n, names[n], meaning) != n]
     body = after_doc(entry.body)
     for node, one in zip(body, waiting, strict=False):
         match node:
             case ast.Assign([ast.Name(name)], value) if name == one:
-                _argument(node, one, value, names[one], meaning)
+                if ast.unparse(value) != _argument(one, names[one], meaning):
+                    raise unread(node, f"{one} is changed to something else")
             case _:
                 raise unread(node, "is a statement that no entry has")
     if len(body) < len(waiting):
@@ -138,7 +139,7 @@ def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meani
     for name in (*(t.name for t in program.op.tensors), *(w.name for w in program.workspaces)):
         array, item = meaning.arrays[name], meaning.item(name)
         scalar = array.space == INPUT and not array.extents
-        things.append(Value(Read(name, (), item), item) if scalar else Pointer(name, item))
+        things.append(Value(Read(name, (), item), item) if scalar else Pointer(name, item, axes=meaning.axes(name)))
     things += [Value(Var(size), "ix") for size in program.op.sizes]
     plain = ast.arguments([], [ast.arg(a) for a in given], None, [], [], None, [])
     if len(given) != len(things) or ast.dump(plain) != ast.dump(entry.args) or len({*given, *PRELUDE}) < len(given) + len(PRELUDE):
@@ -146,17 +147,16 @@ def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meani
     return dict(zip(given, things, strict=True))
 
 
-def _argument(node: ast.Assign, name: str, value: ast.expr, thing: Thing, meaning: CpuMeaning) -> None:
-    """`x = x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype."""
+def _argument(name: str, thing: Thing, meaning: CpuMeaning) -> str:
+    """`x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype; what is strided stays as it is."""
     match thing:
         case Value(Read(array)) if meaning.arrays[array].dtype in HALVES:
-            wanted = f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
+            return f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
         case Value(_, kind):
-            wanted = f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
-        case _:
-            wanted = f"{name}.reshape(-1){'.view(np.uint16)' if isinstance(thing, Pointer) and meaning.arrays[thing.array].dtype in HALVES else ''}"
-    if ast.unparse(value) != wanted:
-        raise unread(node, f"{name} is changed to something else")
+            return f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
+        case Pointer(array, axes=axes):
+            return f"{name}{'' if axes else '.reshape(-1)'}{'.view(np.uint16)' if meaning.arrays[array].dtype in HALVES else ''}"
+    raise AssertionError("arguments are numbers and arrays")
 
 
 def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Width, work: ast.FunctionDef, items: ast.expr) -> None:
