@@ -29,7 +29,8 @@ from tinygpu.program.traverse import terms
 from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
-from tinygpu.simulate.inputs import ends_inputs, promised, random_inputs
+from tinygpu.simulate.inputs import ends_inputs, random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.sizes import admitted, sizes_to_try
