@@ -143,7 +143,7 @@ def edges(program: Program) -> Iterator[dict[str, int]]:
 def numbers(program: Program) -> frozenset[int]:
     """The numbers of a program's index terms."""
     every = (term for step in program.steps for term in terms(step))
-    extents = (axis.extent for launch in program.launches for axis in launch.grid + launch.block)
+    extents = (axis.extent for launch in program.launches for axis in launch.axes)
     return frozenset(
         int(node.value)
         for term in (*every, *extents)

@@ -69,7 +69,7 @@ def _waits(program: Program, sizes: Mapping[str, int]) -> Iterable[float]:
                 sums = bool(step.update) + sum(
                     isinstance(t, App) and t.op in ("add", "sub") and t.dtype != "index" for t in walk(step.value)
                 )
-                axes = here.axes + (launch.grid + launch.block if step.atomic else ())
+                axes = here.axes + (launch.axes if step.atomic else ())
                 counted = all(variables(a.extent) <= sizes.keys() for a in axes)
                 turns = prod(max(0, int(evaluate(a.extent, sizes))) for a in axes) if counted else inf
                 yield sums * turns if sums else 0

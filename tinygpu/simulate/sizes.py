@@ -71,7 +71,7 @@ def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
     """The values of one size that are worth trying, in order."""
     found = set(SMALL)
-    axes = [axis for launch in program.launches for axis in launch.grid + launch.block]
+    axes = [axis for launch in program.launches for axis in launch.axes]
     axes += [step.axis for step in program.steps if isinstance(step, For)]
     marks = {c for axis in axes if name in variables(axis.extent) for c in boundaries(axis.extent)}
     found |= {near for mark in marks for near in (mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1)}
@@ -148,7 +148,7 @@ def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
     every = (
         math.prod(_turns(a, sizes) for a in here.axes if variables(a.extent) <= sizes.keys())
         for launch in program.launches
-        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
+        for step, here, _ in walk_steps(launch.body, Region(launch.axes))
         if isinstance(step, Assign)
     )
     return max(every, default=0)
