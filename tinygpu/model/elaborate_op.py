@@ -131,7 +131,10 @@ def _extents(equation: tree.Equation | tree.View) -> tuple[tree.Expr, ...]:
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
-    return Tensor(declaration.name, dtype, shape, role, declaration.span, _placed(declaration, dtype, shape, role, scope))
+    if declaration.strided and not shape:
+        scope.problems.say("TG165.axes", declaration.span, name=declaration.name, dtype=declaration.dtype)
+    placed = _placed(declaration, dtype, shape, role, scope)
+    return Tensor(declaration.name, dtype, shape, role, declaration.span, placed, declaration.strided and bool(shape))
 
 
 def _placed(declaration: tree.TensorDecl, dtype: str, shape: tuple[Term, ...], role: str, scope: Scope) -> str:

@@ -89,7 +89,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     else:
         left = {space.name for space in program.workspaces}
         made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
-    return replace(made, body=declared(made.body, fresh), span=launch.span)
+    return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
 
 
 def supply(program: Program) -> Callable[[str], str]:
