@@ -174,7 +174,7 @@ DATA = (
     Case("recurrence", "recurrence", "recurrence_long", LINE, peers.recurrence_long, "doubling: 2 log n passes", draw=DECAY),
     Case("last state", "recurrence", "last_state", ROWS, peers.last_state, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
     Case("steps of heat", "steps", "heat_steps", {"n": 1024, "T": 1024}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
-    Case("four steps of heat", "launches", "heat_far", LINE, peers.heat_far, "step by step, slices in place"),
+    Case("four steps of heat", "launches", "heat_far", {**LINE, "T": 2}, peers.heat_far, "step by step, slices in place"),
     Case("shortest ways", "steps", "shortest", {"n": 32}, peers.shortest, "minimum of all ways over k, for each k", draw={"w": steady}),
     Case("substitution", "steps", "solve", {"n": 256}, peers.substitution, "row by row, L[i, :i] @ x[:i]", draw={"L": dominant}),
     Case("LSTM", "steps", "lstm", {"T": 256, "D": 64}, peers.lstm, "U @ h, V @ x.T, the gates", draw={"U": slight, "V": slight}),

@@ -133,7 +133,11 @@ class Noted(Pointer):
 def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.MonkeyPatch, bits: int) -> dict[Key, Tally]:
     """What the threads of the text touch; they leave the bits that the simulator leaves."""
     notes = Notes(cuda_source(made))
-    space_of, arguments_of, parameters = interpreter.space_of, interpreter.arguments_of, interpreter.kernel_parameters(made)
+    space_of, arguments_of, parameters = (
+        interpreter.space_of,
+        interpreter.arguments_of,
+        interpreter.kernel_parameters(made, made.launches[0]),
+    )
 
     class Memory(BlockMemory):
         def __init__(self, made: Program, number: int):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load, round_bf16
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
-from tinygpu.program.step import Program
+from tinygpu.program.step import Launch, Program, loops_around
 
 STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
 POISON = 0x5A
@@ -232,10 +232,10 @@ def run(
             memory[name] = apart(memory[name])
     for name, source in program.op.continued.items():
         memory[name][...] = memory[source].reshape(memory[name].shape)
-    arguments = arguments_of(program, sizes, memory, bits)
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")
-        for number, launch in enumerate(program.launches):
+        for number, launch, at in in_order(tuple(enumerate(program.launches)), sizes):
+            arguments = arguments_of(program, launch, at, memory, bits)
             here = BlockMemory(program, number)
             space["shared_memory"] = lambda size, here=here: here.shared
             kernel, _ = space[kernel_name(program, number)](bits, wide)
@@ -259,8 +259,21 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
 
 
-def arguments_of(program: Program, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int) -> list[Any]:
-    """What a kernel is called with: pointers, scalars, sizes, strides."""
+def in_order(
+    launches: Sequence[tuple[int, Launch]], sizes: Mapping[str, int], depth: int = 0
+) -> Iterator[tuple[int, Launch, dict[str, int]]]:
+    """Launches as they are called, each with the sizes and the turns of the loops around it."""
+    for axis, run in loops_around(tuple(launches), depth):
+        if axis is None:
+            yield *run[0], {**sizes}
+        for turn in range(int(evaluate(axis.extent, sizes))) if axis else ():
+            yield from in_order(run, {**sizes, axis.name: turn}, depth + 1)
+
+
+def arguments_of(
+    program: Program, launch: Launch, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int
+) -> list[Any]:
+    """What a kernel is called with: pointers, scalars, sizes, strides, turns."""
     index, paces = np.int32 if bits == 32 else np.int64, strides(program.op)
     steps = {
         p: np.int64(s // memory[n].itemsize) for n, names in paces.items() for p, s in zip(names, memory[n].strides, strict=True)
@@ -273,7 +286,7 @@ def arguments_of(program: Program, sizes: Mapping[str, int], memory: Mapping[str
         else pointer_to(memory[p.name], p.name in paces)
         if p.kind == "pointer"
         else memory[p.name][()]
-        for p in kernel_parameters(program)
+        for p in kernel_parameters(program, launch)
     ]
 
 

@@ -41,6 +41,7 @@ KINDS = {  # one kernel of each kind
     "components of three launches": ("recurrence", "recurrence_three"),
     "rows in turn": ("scan", "scan_warp_v4"),
     "a stride over the sizes": ("softmax", "softmax_two"),
+    "launches in a loop": ("launches", "ways_grid"),
     "views": ("views", "product_tile"),
     "views of 16-bit floats": ("views", "scale_rows[T=f16]"),
 }
@@ -63,6 +64,8 @@ def test_the_text_of_a_kernel_is_its_program(kind):
 
 
 EDITS = {  # kind, what is changed, to what
+    "a turn too few": ("launches in a loop", "for k in range(n):", "for k in range(n - 1):"),
+    "another turn": ("launches in a loop", "new, n, k)", "new, n, n)"),
     "a constant, one more": ("a map", "i_chunk * 8192 + i_in", "i_chunk * 8193 + i_in"),
     "a wrong bound": ("a map", "n - i_chunk * 8192)", "n - 1 - i_chunk * 8192)"),
     "beyond the end": ("a map", "range(min(8192, n - i_chunk * 8192))", "range(8192)"),

@@ -14,6 +14,7 @@ TILE = ("matmul_shared", "matmul_128x128")
 KERNEL = "def matmul_128x128(A, B, C"
 LAUNCHER = "matmul_128x128_spec = {"
 MEAN = ("optimisers", "running_mean_columns")
+WAYS = ("launches", "ways_grid")
 ROWS, ROW = ("csr", "csr_warp"), "def csr_warp(val, col"
 VIEW, LIES = ("views", "product_tile"), "def product_tile(A, B, C"
 EDITS = {  # name: spec and machine, behind what, what is changed, to what, the code, words of the message
@@ -70,6 +71,8 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
     "a type": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "ix(ix(g*256) + t)", "u32(ix(g*256) + t)", "TG823", ""),
     "a function": (("gelu", ""), "", "tanhf(", "expf(", "TG823", ""),
+    "turns of a launch": (WAYS, "ways_grid_spec = {", '(("k", "n"),)', '(("k", "n - 1"),)', "TG822", "turns is"),
+    "a turn that is a size": (WAYS, "ways_grid_kernel_1", "def ways_grid(w, d, new, n, k)", "def ways_grid(w, d, new, k, n)", "TG820", ""),
     "threads of a launch": (TILE, LAUNCHER, "256, (0, 0)", "128, (0, 0)", "TG822", "blocks of 128 threads"),
     "the architecture of a launch": (TILE, LAUNCHER, "256, (0, 0)", "256, (7, 0)", "TG822", "is for GPUs of"),
     "blocks of a launch": (TILE, LAUNCHER, '"ceil(M / 128)*ceil(N / 128)", 256', '"ceil(M / 64)*ceil(N / 128)", 256', "TG822", "launches ceil(M / 64)"),
@@ -98,7 +101,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
-    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "an entry too few",
+    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "a turn that is a size", "too little shared memory", "an entry too few",
     "a loop that data begin", "a loop that data end", "a loop that another end begins", "an end that the loop moves",
     "a loop that ends sooner", "an entry twice", "a precondition", "a limit that is not asked", "another runtime", "a name given twice", "a table that runs",
 }  # fmt: skip

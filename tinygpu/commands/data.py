@@ -120,9 +120,10 @@ def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, A
     import numpy as np
 
     from tinygpu.category.number import load, outside_dtype
-    from tinygpu.simulate.inputs import promised, random_inputs
+    from tinygpu.simulate.inputs import random_inputs
+    from tinygpu.simulate.promised import broken
 
-    found = random_inputs(op, sizes, seed)
+    found = random_inputs(op, sizes, seed, wide=True)
     chance = np.random.default_rng([seed, 7])
     for t in op.inputs:
         shape, dtype = found[t.name].shape, outside_dtype(t.dtype)
@@ -141,9 +142,11 @@ def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, A
             found[t.name] = np.asarray(load(array, t.dtype)).astype(dtype)
         if t.strided:
             found[t.name] = np.stack([found[t.name]] * 2, -1)[..., 0]
-    if (data.arrays or data.ranges) and op.promises and not promised(op, sizes, found):
-        said = " and ".join(map(text, op.promises))
-        raise TinygpuError.of(
-            "TG905", f"the data is not as {op.name} wants it: {said}", help="what is proved is said of such data alone"
-        )
+    promise = broken(op, sizes, found) if op.promises else None
+    if promise is not None and (data.arrays or data.ranges):
+        help = "what is proved is said of such data alone"
+        raise TinygpuError.of("TG905", f"the data is not as {op.name} wants it: {text(promise)}", help=help)
+    if promise is not None:
+        help = "give them, --input NAME=FILE, or say where they lie, --range NAME=LOW..HIGH, or other sizes"
+        raise TinygpuError.of("TG905", f"no data were found as {op.name} wants them: {text(promise)}", help=help)
     return found

@@ -192,7 +192,7 @@ def wide_accesses(program: Program) -> tuple[Wide, ...]:
     program = unpack(program)
     found: list[Wide] = []
     for place, launch in enumerate(program.launches):
-        for loop, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+        for loop, here, _ in walk_steps(launch.body, Region(launch.axes)):
             if isinstance(loop, For) and loop.axis.sort == "vector":
                 outer, inner = hoisted(loop, here.names | set(program.op.sizes))
                 found += (replace(w, outer=outer) for w in wide_in(program, place, inner, here.axes))

@@ -139,7 +139,9 @@ def once(program: Program, trace: Trace) -> Iterator[Claim]:
 
 
 def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
-    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Region((), preconditions(program))):
+    turns = program.launches[stores[0].launch].turns if stores else ()  # which order the launches
+    parts = tuple(Part(tuple(a for a in s.point.axes if a not in turns), s.point.guard, s.index) for s in stores)
+    for p, q, hypotheses, goal in collisions(parts, Region(turns, preconditions(program))):
         if p == q and not alone:
             continue
         labels = [Label(stores[p].step.span, "stored here")]

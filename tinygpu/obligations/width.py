@@ -38,7 +38,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
-    extents = [a.extent for launch in program.launches for a in launch.grid + launch.block]
+    extents = [a.extent for launch in program.launches for a in launch.axes]
     for extent in dict.fromkeys((*extents, *(e for w in program.workspaces for e in w.extents))):
         yield from divisions(extent, Region((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for computed in evaluated(trace):
@@ -153,6 +153,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         whole = [part.args[0] for part in walk(extent) if isinstance(part, App) and part.op in ("floordiv", "ceildiv")]
         out.update(dict.fromkeys(inner for part in whole for inner in subterms(part)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
+    out.update(dict.fromkeys(axis.extent for launch in program.launches for axis in launch.turns))
     for computed in evaluated(trace):
         for part in subterms(computed.term):
             bound, least = upper(part, computed.point), lower(part, computed.point)

@@ -35,7 +35,7 @@ def names_of(program: Program) -> set[str]:
     op, found = program.op, {*program.op.sizes, *arrays(program)}
     found |= {*(t.name for t in op.intermediates), *(a.name for e in op.equations for a in e.axes)}
     for launch in program.launches:
-        found |= {a.name for a in launch.grid + launch.block} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
+        found |= {a.name for a in launch.axes} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
     return found
 
 
@@ -109,6 +109,8 @@ def accesses(launch: Launch) -> dict[str, frozenset[str]]:
 def once(program: Program, number: int) -> frozenset[str]:
     """`program × launch → the global arrays of which it touches each element at most once`, and no other launch any; none where all are
     such, as then there is nothing to keep."""
+    if program.launches[number].turns:
+        return frozenset()
     touched = [accesses(launch) for launch in program.launches]
     here = {name for name in touched[number] if sum(name in one for one in touched) == 1}
     outputs = {t.name for t in program.op.outputs if t.name in here and touched[number][t.name] == {STORE}}

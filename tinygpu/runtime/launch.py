@@ -207,12 +207,20 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
     arguments = [f"v_{n}.pointer" for n in _with_memory(spec)] + [f"v_{n}.pointer" for n in spec["workspaces"]]
     arguments += [f"_memory(v_{n}, {dtype!r})" for n, (dtype, shape) in spec["inputs"].items() if shape is None]
     arguments += [f"index(n_{size})" for size in spec["sizes"]] + [f"*_strides(v_{name})" for name in spec.get("strided", ())]
+    around: tuple[tuple[str, str], ...] = ()
     for number, (_, blocks, *_) in enumerate(spec["launches"]):
-        yield f"    blocks = {_python(blocks)}"
+        turns = spec["turns"][number] if "turns" in spec else ()
+        same = next((n for n, (a, b) in enumerate(zip(around, turns, strict=False)) if a != b), min(len(around), len(turns)))
+        for depth, (name, extent) in enumerate(turns):
+            if depth >= same:
+                yield f"    {'    ' * depth}for t_{name} in range({_python(extent)}):"
+        around, inner = turns, "    " * (len(turns) + 1)
+        yield f"{inner}blocks = {_python(blocks)}"
         if not blocks.isdigit():
-            yield f"    if blocks > {_INT32}:"
-            yield "    " + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
-        yield f"    cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {', '.join(arguments)})"
+            yield f"{inner}if blocks > {_INT32}:"
+            yield inner + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
+        given = ", ".join([*arguments, *(f"index(t_{name})" for name, _ in turns)])
+        yield f"{inner}cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {given})"
 
 
 def _bounded(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:

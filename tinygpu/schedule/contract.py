@@ -35,6 +35,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
     places = [t.name for t in op.inputs if t.shape]
     inplace = tuple((n, places.index(t.inplace), t.name in op.continued) for n, t in enumerate(op.outputs) if t.inplace)
+    turns = tuple(tuple((a.name, text(a.extent)) for a in launch.turns) for launch in program.launches)
     return {
         "name": program.name,
         "inputs": {t.name: (t.dtype, _words(t.shape) if t.shape else None) for t in op.inputs},
@@ -61,6 +62,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
             )
             for number, (launch, key) in enumerate(zip(program.launches, keys, strict=False))
         ),
+        **({"turns": turns} if any(turns) and keys else {}),
     }
 
 

@@ -51,7 +51,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
-    here = Here((*launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
+    here = Here((*launch.turns, *launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
     names |= memory | flat.registers(launch, here)
     names["wide"] = Value(Var("wide", BOOL), "bool")
     declared = dict(declarations(inner, names))
@@ -125,12 +125,8 @@ def parameters(
     arguments, known, op = [a.arg for a in inner.args.args], arrays(program), program.op
     pointers = [t.name for t in op.tensors if t.shape or t.role == "output"] + [w.name for w in program.workspaces]
     paces = strides(op)
-    passed = [
-        *pointers,
-        *(t.name for t in op.inputs if not t.shape),
-        *op.sizes,
-        *(name for each in paces.values() for name in each),
-    ]
+    steps = [name for each in paces.values() for name in each]
+    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes, *steps, *(a.name for a in launch.turns)]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
     found, changed = dict[str, Thing](), written(launch.body)
@@ -138,7 +134,7 @@ def parameters(
     for name, kind, given in zip(arguments, types, passed, strict=True):
         if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
-        item = in_memory(known[given].dtype) if given in known else "ix" if given in op.sizes else "i64"
+        item = in_memory(known[given].dtype) if given in known else "i64" if given in steps else "ix"
         wanted = f"pointer {item}" if given in pointers else item
         scalar: Term = Read(given, (), item) if given in known else Var(given, INDEX if item == "ix" else item)
         found[name] = Pointer(given, item, axes=len(paces.get(given, ()))) if given in pointers else Value(scalar, item)
