@@ -64,6 +64,16 @@ def lengths(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str
     return chance.integers(most // 2, most, shape, dtype=np.int32) + 1
 
 
+def turned(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """A matrix by columns."""
+    return chance.standard_normal(shape[::-1], dtype=np.float32).T
+
+
+def packed(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """One of three that lie in one array."""
+    return chance.standard_normal((*shape[:2], 3, *shape[2:]), dtype=np.float32)[:, :, 1]
+
+
 def octets(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
     return chance.integers(0, 256, shape, dtype=np.uint8)
 
@@ -132,6 +142,9 @@ PRODUCTS = (
     Case("A @ B, ring", "matmul_ring", "matmul", CUBE, peers.product, "A @ B", 0.4),
     Case("A.T @ B", "matmul_transposed", "matmul_tn", CUBE, peers.transposed_left, "A.T @ B", 0.4),
     Case("A @ B.T", "matmul_transposed", "matmul_nt", CUBE, peers.transposed_right, "A @ B.T", 0.4),
+    Case("A @ B of a view", "views", "product", CUBE, peers.product, "A @ B, where A is X.T", 0.4, draw={"A": turned}),
+    Case("scores of heads", "views", "scores", {"B": 2, "L": 512, "H": 8, "D": 64}, lambda i, s: np.matmul(i["q"].swapaxes(1, 2), i["k"].transpose(0, 2, 3, 1), out=s),
+         "q @ k.swapaxes(2, 3), of a packed array", draw={"q": packed, "k": packed}),
     Case("A @ A.T", "matmul_transposed", "gram", {"M": 1024, "K": 1024}, lambda i, c: np.matmul(i["A"], i["A"].T, out=c), "A @ A.T", 0.4,
          note="numpy computes half of it, the other half is its mirror image"),
     Case("A @ B of halves", "matmul_half", "matmul_half", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
@@ -161,7 +174,7 @@ DATA = (
     Case("recurrence", "recurrence", "recurrence_long", LINE, peers.recurrence_long, "doubling: 2 log n passes", draw=DECAY),
     Case("last state", "recurrence", "last_state", ROWS, peers.last_state, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
     Case("steps of heat", "steps", "heat_steps", {"n": 1024, "T": 1024}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
-    Case("four steps of heat", "launches", "heat_far", LINE, peers.heat_far, "step by step, slices in place"),
+    Case("four steps of heat", "launches", "heat_far", {**LINE, "T": 2}, peers.heat_far, "step by step, slices in place"),
     Case("shortest ways", "steps", "shortest", {"n": 32}, peers.shortest, "minimum of all ways over k, for each k", draw={"w": steady}),
     Case("substitution", "steps", "solve", {"n": 256}, peers.substitution, "row by row, L[i, :i] @ x[:i]", draw={"L": dominant}),
     Case("LSTM", "steps", "lstm", {"T": 256, "D": 64}, peers.lstm, "U @ h, V @ x.T, the gates", draw={"U": slight, "V": slight}),

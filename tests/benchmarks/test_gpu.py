@@ -57,7 +57,7 @@ def launched(code, name, blocks, threads, shared, stream, context, values):
         return
     done.add((code, *values))
     work = ready.program(spec, title)
-    op, given = work.op, dict(zip([p.name for p in kernel_parameters(work)], values))
+    op, given = work.op, dict(zip([p.name for p in kernel_parameters(work, work.launches[-1])], values))
     sizes = {s: int(given[s]) for s in op.sizes}
     def shape(tensor):
         return tuple(int(evaluate(e, sizes)) for e in tensor.shape)

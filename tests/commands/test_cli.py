@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -209,6 +210,54 @@ def test_a_run_that_is_wrong_is_called_wrong(run, monkeypatch):
     )
     code, out, _ = run("run", "good.tgpu", "--input", "x=x.npy", "--device", "cpu")
     assert code == 1 and "WRONG: z[0]" in out
+
+
+PACKED = """op w4(x: f32[M, K], qw: u32[K8, N], sc: f32[G, N], pick: i32[M]) -> (y: f16[M, N])
+  where K == 8*K8, S >= 1, K == S*G, all[m] (0 <= pick[m] and 2*pick[m] < K + 1) {
+  y[m, n] = f16(sum[k] x[m, k] * f32(qw[k // 8, n] >> 4 * (k % 8) & 15) * sc[k // S, n] * f32(pick[m]) * 100)
+}
+machine m : w4 {
+  work grid = (by, bx), block = (ty: 16, tx: 16)
+  compute m = (by, ty), n = (bx, tx)
+  time k
+}
+"""
+
+
+def test_a_run_finds_sizes_and_data_that_keep_what_is_asked_and_no_warning_is_seen(run):
+    Path("w4.tgpu").write_text(PACKED, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        code, out, err = run("run", "w4.tgpu", "--device", "cpu")
+    assert code == 0 and "agrees at" in out and "K8=" in out and not err, (out, err)
+    code, _, err = run("run", "w4.tgpu", "K=7", "--device", "cpu")
+    assert (
+        code == 2 and "no sizes were found for m with K == 8*K8 and S >= 1 and K == S*G, with K = 7" in err and "--size M=…" in err
+    )
+    far = PACKED.replace(", all[m]", ", all[m, k] (x[m, k] > 1000000), all[m]")
+    Path("w4.tgpu").write_text(far, encoding="utf-8")
+    code, _, err = run("run", "w4.tgpu", "--device", "cpu")
+    assert code == 2 and "no data were found as w4 wants them: all[m < M, k < K] (x[m, k] > 1000000)" in err and "--range" in err
+    assert run("run", "w4.tgpu", "--range", "x=1.1e6..2e6", "--device", "cpu")[0] != 2
+
+
+def test_an_equation_that_takes_too_long_is_not_waited_for(run, monkeypatch):
+    from tinygpu.category.deadline import Expired
+    from tinygpu.simulate import bounded
+
+    def late(*_: object) -> None:
+        raise Expired("", "", ())
+
+    monkeypatch.setattr(bounded, "reference", late)
+    code, out, _ = run("run", "good.tgpu", "n=9", "--time", "60", "--device", "cpu")
+    assert code == 3 and "not compared: to evaluate the equation takes more than 60 s; choose smaller sizes, or say --time" in out
+
+
+def test_of_long_equations_few_elements_are_compared(run, monkeypatch):
+    from tinygpu.commands import compared
+
+    monkeypatch.setattr(compared, "BEARABLE", 0.0)
+    assert "agrees at 16 random elements" in run("run", "good.tgpu", "n=999", "--device", "cpu")[1]
 
 
 def test_what_cannot_be_built_is_named_and_the_others_are_built(run, monkeypatch):

@@ -133,7 +133,11 @@ class Noted(Pointer):
 def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.MonkeyPatch, bits: int) -> dict[Key, Tally]:
     """What the threads of the text touch; they leave the bits that the simulator leaves."""
     notes = Notes(cuda_source(made))
-    space_of, arguments_of, parameters = interpreter.space_of, interpreter.arguments_of, interpreter.kernel_parameters(made)
+    space_of, arguments_of, parameters = (
+        interpreter.space_of,
+        interpreter.arguments_of,
+        interpreter.kernel_parameters(made, made.launches[0]),
+    )
 
     class Memory(BlockMemory):
         def __init__(self, made: Program, number: int):
@@ -172,7 +176,8 @@ def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.
         return [Noted(a.elements, notes, p.name) if isinstance(a, Pointer) else a for a, p in zip(found, parameters, strict=True)]
 
     with monkeypatch.context() as patch:
-        for name, instead in (("BlockMemory", Memory), ("space_of", space), ("arguments_of", arguments)):
+        rows = ("apart", lambda array: array)  # what is strided is counted as if it lay in rows
+        for name, instead in (("BlockMemory", Memory), ("space_of", space), ("arguments_of", arguments), rows):
             patch.setattr(interpreter, name, instead)
         outputs = interpreter.run(made, sizes, random_inputs(made.op, sizes, seed=1), bits, wide)
     outcome = simulate(made, sizes, random_inputs(made.op, sizes, seed=1))

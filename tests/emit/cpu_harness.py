@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from tests.emit.interpreter import apart
 from tests.program.library import machines
 from tinygpu import runtime
 from tinygpu.category.number import outside_dtype
@@ -89,9 +90,14 @@ def run(
     for t in built.op.outputs:
         shape = tuple(max(0, int(evaluate(e, dict(sizes)))) for e in t.shape)
         outputs[t.name] = np.full(shape, 7).astype(outside_dtype(t.dtype))
+        if t.strided:
+            outputs[t.name] = apart(outputs[t.name])
     for name, source in built.op.continued.items():
         outputs[name][...] = inputs[source]
-    given = [inputs[t.name] if t.shape else np.asarray(inputs[t.name])[()] for t in built.op.inputs]
+    given = [
+        (apart(inputs[t.name]) if t.strided else inputs[t.name]) if t.shape else np.asarray(inputs[t.name])[()]
+        for t in built.op.inputs
+    ]
     spare = [
         np.full([int(evaluate(e, dict(sizes))) for e in w.extents], 7).astype(outside_dtype(w.dtype))
         for w in unpack(built).workspaces

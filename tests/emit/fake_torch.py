@@ -62,6 +62,9 @@ class Tensor:
     def is_contiguous(self) -> bool:
         return self.array.flags.c_contiguous
 
+    def stride(self) -> tuple[int, ...]:
+        return tuple(step // self.array.itemsize for step in self.array.strides)
+
     def detach(self) -> Tensor:
         return self
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,27 +20,48 @@ from tests.emit.warps import run_block, stopping
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load, round_bf16
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
-from tinygpu.program.arrays import arrays, shared_bytes, shared_places
-from tinygpu.program.step import Program
+from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
+from tinygpu.program.step import Launch, Program, loops_around
 
 STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
 POISON = 0x5A
 
 
 class Pointer:
-    """A tensor's elements, checked: numpy would read a negative index from the end."""
+    """A tensor's elements, checked: numpy would read a negative index from the end. `first` is the place of the first one."""
 
-    def __init__(self, elements: np.ndarray):
-        self.elements = elements
+    def __init__(self, elements: np.ndarray, first: int = 0):
+        self.elements, self.first = elements, first
+
+    def place(self, offset: Any) -> int:
+        place = self.first + int(offset)
+        assert 0 <= place < len(self.elements), f"at {place} of {len(self.elements)}"
+        return place
 
     def __getitem__(self, offset: Any) -> Any:
-        assert 0 <= int(offset) < len(self.elements), f"read at {offset} of {len(self.elements)}"
-        return self.elements[int(offset)]
+        return self.elements[self.place(offset)]
 
     def __setitem__(self, offset: Any, value: Any) -> None:
-        assert 0 <= int(offset) < len(self.elements), f"write at {offset} of {len(self.elements)}"
         assert np.result_type(value) == self.elements.dtype or isinstance(value, int), f"{type(value)} into {self.elements.dtype}"
-        self.elements[int(offset)] = value
+        self.elements[self.place(offset)] = value
+
+
+def apart(array: np.ndarray) -> np.ndarray:
+    """The same elements as a view: columns for rows, backwards along the first axis, and an element between neighbours that is no number."""
+    held = local_array((*array.shape[::-1], 2), array.dtype.type)
+    held[..., 1] = array[::-1].T
+    return held[..., 1].T[::-1]
+
+
+def pointer_to(array: np.ndarray, strided: bool) -> Pointer:
+    """What a kernel is given of an array."""
+    if not strided:
+        return Pointer(array.reshape(-1))
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    first = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return Pointer(whole.reshape(-1).view(array.dtype), first // array.itemsize)
 
 
 class Word:
@@ -198,6 +219,7 @@ def run(
     space = space_of(position)
     exec(stopping(cuda_source(program)), space)
     memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
+    memory |= {t.name: apart(memory[t.name]) for t in program.op.inputs if t.strided}
     shapes = {
         a.name: tuple(int(evaluate(e, sizes)) for e in a.extents)
         for a in arrays(program).values()
@@ -206,12 +228,14 @@ def run(
     for name, shape in shapes.items():
         dtype = arrays(program)[name].dtype
         memory[name] = local_array(shape, STORED.get(dtype, HELD[dtype]))
+        if arrays(program)[name].strided:
+            memory[name] = apart(memory[name])
     for name, source in program.op.continued.items():
         memory[name][...] = memory[source].reshape(memory[name].shape)
-    arguments = arguments_of(program, sizes, memory, bits)
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("error", "overflow encountered in scalar (add|subtract|multiply)")
-        for number, launch in enumerate(program.launches):
+        for number, launch, at in in_order(tuple(enumerate(program.launches)), sizes):
+            arguments = arguments_of(program, launch, at, memory, bits)
             here = BlockMemory(program, number)
             space["shared_memory"] = lambda size, here=here: here.shared
             kernel, _ = space[kernel_name(program, number)](bits, wide)
@@ -235,16 +259,34 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
 
 
-def arguments_of(program: Program, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int) -> list[Any]:
-    """What a kernel is called with: pointers, scalars, sizes."""
-    index = np.int32 if bits == 32 else np.int64
+def in_order(
+    launches: Sequence[tuple[int, Launch]], sizes: Mapping[str, int], depth: int = 0
+) -> Iterator[tuple[int, Launch, dict[str, int]]]:
+    """Launches as they are called, each with the sizes and the turns of the loops around it."""
+    for axis, run in loops_around(tuple(launches), depth):
+        if axis is None:
+            yield *run[0], {**sizes}
+        for turn in range(int(evaluate(axis.extent, sizes))) if axis else ():
+            yield from in_order(run, {**sizes, axis.name: turn}, depth + 1)
+
+
+def arguments_of(
+    program: Program, launch: Launch, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int
+) -> list[Any]:
+    """What a kernel is called with: pointers, scalars, sizes, strides, turns."""
+    index, paces = np.int32 if bits == 32 else np.int64, strides(program.op)
+    steps = {
+        p: np.int64(s // memory[n].itemsize) for n, names in paces.items() for p, s in zip(names, memory[n].strides, strict=True)
+    }
     return [
         index(sizes[p.name])
         if p.kind == "size"
-        else Pointer(memory[p.name].reshape(-1))
+        else steps[p.name]
+        if p.kind == "stride"
+        else pointer_to(memory[p.name], p.name in paces)
         if p.kind == "pointer"
         else memory[p.name][()]
-        for p in kernel_parameters(program)
+        for p in kernel_parameters(program, launch)
     ]
 
 

@@ -18,7 +18,7 @@ from tests.emit.specs_for_launchers import built
 from tinygpu.emit.module import emit
 from tinygpu.pipeline import load_text
 from tinygpu.run.load import load
-from tinygpu.simulate.inputs import promised
+from tinygpu.simulate.promised import promised
 
 ONE = "{\n  work grid = (g), block = (t: 64)\n  compute i = (g, t)\n}"
 HEAD = "op pick(k: i32, x: i32[n], w: i64[n], r: i32[n + 1], f: f32[n, m], h: bf16[n], b: bool[n], u: u8[n]) -> (y: i32[n]) where PROMISE {\n"

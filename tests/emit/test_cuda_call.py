@@ -96,7 +96,7 @@ WRONG = [  # y, what else is said, and the message
     (TWO, {"out": OnGpu(pointer=2**60)}, "TG809 saxpy_v4: all arrays have to be on one device; x is on GPU 0 and out is on GPU 1"),
     (TWO, {"out": np.ones(4, F)}, "TG809 saxpy_v4: all arrays have to be on one device; x is on GPU 0 and out is on the CPU"),
     (OnGpu(typestr="<f8"), {}, "TG802 saxpy_v4: y must be a float32 array of shape [n]; its dtype is float64. Convert it, for example with y.astype('float32')"),
-    (OnGpu(strides=(8,)), {}, "TG805 saxpy_v4: y must be a float32 array of shape [n], C-contiguous; its strides are not. Pass a contiguous copy of it"),
+    (OnGpu(strides=(8,)), {}, "TG805 saxpy_v4: y must be a float32 array of shape [n], C-contiguous; its strides are not. Pass ascontiguousarray(y), or say f32[n] strided in the op"),
     (OnGpu(pointer=4098), {}, "TG813 saxpy_v4: y must be a float32 array of shape [n]; its memory is not aligned to the 4 bytes of an element"),
     (TWO, {"out": OnGpu(readonly=True)}, "TG806 saxpy_v4: out is read-only, and the kernel writes it"),
     (TWO, {"out": OnGpu(pointer=4108)}, "TG807 saxpy_v4: out shares memory with x; outputs need memory of their own"),

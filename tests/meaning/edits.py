@@ -20,7 +20,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SIGN = re.compile(r" (<=|>=|==|!=|<|>|\+|-|\*|and|or) |(?<=[\w\]])[*/](?=[\w\[])")
 WORDS = """op machine program work grid block local shared workspace launch barrier warp for if else and or not where all any holds atomic monoid unit lift
     combine fold sum max min prod inf exp log sqrt rsqrt abs floor tanh sigmoid ceil index f16 bf16 f32 f64 i8 u8 i32 u32 i64 bool compute time register
-    inplace stage at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx"""
+    strided inplace stage at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx"""
 KEPT = frozenset(re.findall(r"\w+", WORDS))
 FRESH = ("{}_", "{}_1", "_{}", "{}0")
 SIGNS = {

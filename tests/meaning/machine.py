@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.meaning import terms
@@ -139,11 +139,25 @@ class Machine(Plain):
 
     def run(self) -> dict[str, Cells]:
         """All launches, one after the other."""
-        for launch in self.program.launches:
-            self.launch(launch)
+        self.launches(self.program.launches, {})
         return {t.name: self.arrays[t.name].cells for t in self.program.op.outputs}
 
-    def launch(self, launch: Launch) -> None:
+    def launches(self, every: Sequence[Launch], turns: Mapping[str, int]) -> None:
+        """Those that stand next to each other in one loop come again in each of its turns."""
+        waiting = list(every)
+        while waiting:
+            first = waiting.pop(0)
+            if len(first.turns) == len(turns):
+                self.launch(first, turns)
+                continue
+            axis, together = first.turns[len(turns)], [first]
+            while waiting and axis in waiting[0].turns:
+                together.append(waiting.pop(0))
+            (extent,) = shape_of((axis.extent,), self.sizes)
+            for turn in range(extent):
+                self.launches(together, {**turns, axis.name: turn})
+
+    def launch(self, launch: Launch, turns: Mapping[str, int]) -> None:
         grid, block = (shape_of(tuple(a.extent for a in axes), self.sizes) for axes in (launch.grid, launch.block))
         if math.prod(grid) * math.prod(block) > THREADS:
             raise TooLarge("more threads than are followed")
@@ -152,7 +166,7 @@ class Machine(Plain):
             array.launched()
         for number, place in enumerate(itertools.product(*map(range, grid))):
             points = list(itertools.product(*map(range, block)))
-            outer = {**self.sizes, **dict(zip((a.name for a in launch.grid), place, strict=True))}
+            outer = {**self.sizes, **turns, **dict(zip((a.name for a in launch.grid), place, strict=True))}
             self.threads = [{**outer, **dict(zip((a.name for a in launch.block), point, strict=True))} for point in points]
             self.moments = [Moment(number, thread) for thread in range(len(points))]
             for shared in (s for s in inner if isinstance(s, Declared) and s.owner == "block"):

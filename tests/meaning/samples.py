@@ -30,7 +30,7 @@ SAFE = ((Fraction(1),), (Fraction(2), Fraction(3), Fraction("1/2")))
 def inside(program: Program, tiles: bool = False) -> Iterator[Term]:
     """Every node of the program's terms and of the equations; or of those alone that say where tiles begin and end."""
     for launch in program.launches:
-        every = [a.extent for a in launch.grid + launch.block] if tiles else []
+        every = [a.extent for a in launch.axes] if tiles else []
         for step in steps(launch.body):
             match step:
                 case Assign(_, index, value, _, guard):

@@ -86,6 +86,10 @@ def attempts(program: Program) -> Iterator[Mutant]:
     """Every program one mistake away, some of them not well-formed, or the same."""
     for done, launches in _one_of(program.launches, _others):
         yield Mutant(done, replace(program, launches=launches))
+    for axis in dict.fromkeys(a for launch in program.launches for a in launch.turns):
+        for done, new in _others(axis):
+            turned = (replace(one, turns=tuple(new if a == axis else a for a in one.turns)) for one in program.launches)
+            yield Mutant(f"around launches: {done}", replace(program, launches=tuple(turned)))
     for position, where in enumerate(program.where):
         if where not in program.op.where:
             yield Mutant(f"precondition {text(where)} dropped", replace(program, where=_without(program.where, position)))

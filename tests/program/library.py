@@ -31,7 +31,8 @@ from tinygpu.record import replace
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.exact import run as run_on_reals
 from tinygpu.simulate.fault import sentence
-from tinygpu.simulate.inputs import promised, random_inputs
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.sizes import sizes_to_try

@@ -10,6 +10,7 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import App, Const, Read, Var, text
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.program.read import reread
 from tinygpu.program.render import render_machine
 from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
 from tinygpu.program.step import Array, Assign, For, Program, Sync, steps
@@ -61,10 +62,17 @@ def test_launches_in_a_loop_are_those_of_each_turn(loop: str, turns: tuple[int, 
     assert looped == one(STEPS.format("".join(TURN.format(t=t) for t in turns) + last))
 
 
+def test_loops_of_one_name_are_two() -> None:
+    here = TURN.format(t="t").replace("g: t + 1", "g: n")
+    made = one(STEPS.format(f"for t < n {{ {here}\nfor s < n {{ {here} }} }}\nfor t < n {{ {here} }}"))
+    names = [[a.name for a in launch.turns] for launch in made.launches]
+    assert names == [["t"], ["t", "s"], ["t2"]] and reread(made) == made
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("for t < n { LAUNCH }", "TG157"),
+        ("for t in 1 .. n { LAUNCH }", "TG157"),
         ("for t < 2 { workspace u: f32[4]\nLAUNCH }", "TG153"),
         ("for t < 2 { w[0] = 0\nLAUNCH }", "TG157"),
         ("for t < x[0] { LAUNCH }", "TG101"),

@@ -88,3 +88,68 @@ def test_machines_of_several_components(spec: str, name: str | None) -> None:
         n: a + np.asarray(0.02 * (1 + np.abs(a)), a.dtype) if a.dtype.kind == "f" else a + 1 for n, a in outcome.outputs.items()
     }
     assert compare(machine.op, worse, want, sample=sample, bounds=most)
+
+
+# ── what leaves the range on the way ───────────────────────────────────────────────────────────────────────────────
+
+MONOID = """monoid affine(a: f32, b: f32) {
+  unit (1, 0)
+  lift (p, q) = (p, q)
+  combine (f, g) = (f.a * g.a, g.a * f.b + g.b)
+}
+"""
+REACHING = {
+    "the first ones": ("y[i] = prod[k] (A[i, k] * B[i, k])", lambda k: 1e25 if k < 3 else 1e-25),
+    "every second one": ("y[i] = prod[k] (A[i, k] * B[i, k])", lambda k: (1e25, 1e-25)[k % 2]),
+    "the smallest": ("y[i] = prod[k] (A[i, k] * B[i, k])", lambda k: (1e-25, 1e25)[k // 3 % 2]),
+    "a recurrence": ("y[i] = (fold affine[k] (A[i, k], B[i, k])).b", lambda k: 1e25 if k in (2, 3) else 1e-25),
+}
+
+
+@pytest.mark.parametrize(("equation", "number"), REACHING.values(), ids=REACHING)
+def test_what_some_order_brings_out_of_range_has_no_bound(equation, number) -> None:
+    """Rows of which the first stays in range in every order, and the others do not."""
+    (machine,) = pipeline.load_text(MONOID * ("affine" in equation) + text(equation, "f32")).machines
+    sizes = {"M": 8, "K": 6}
+    inputs = random_inputs(machine.op, sizes)
+    inputs["B"][1:] = 1
+    inputs["A"][1:] = [number(k) for k in range(6)]
+    outcome = simulate(pipeline.program(machine), sizes, inputs)
+    want, most = bounded(machine.op, sizes, inputs, {"y": (np.arange(8),)})
+    assert not compare(machine.op, outcome.outputs, want, sample={"y": (np.arange(8),)}, bounds=most)
+    assert most["y"][0] < 1e-3 and not (most["y"][1:] < np.abs(want["y"][1:])).any()
+
+
+def test_orders_of_a_recurrence_are_near_and_a_wrong_one_is_not() -> None:
+    (machine,) = [m for m in pipeline.load(ROOT / "specs" / "recurrence.tgpu").machines if m.name == "recurrence_block"]
+    sizes = dict(zip(machine.op.sizes, (5, 300), strict=True))
+    inputs = random_inputs(machine.op, sizes)
+    outcome = simulate(pipeline.program(machine), sizes, inputs)
+    (name, values), *_ = outcome.outputs.items()
+    sample = {name: tuple(np.indices(values.shape).reshape(values.ndim, -1))}
+    want, most = bounded(machine.op, sizes, inputs, sample)
+    assert not compare(machine.op, outcome.outputs, want, sample=sample, bounds=most)
+    near = most[name] < 1e-2 * np.abs(want[name])
+    assert near.sum() > 30
+    worse = compare(machine.op, {name: values * np.float32(1.05)}, want, sample=sample, bounds=most, cap=2000)
+    assert len(worse) >= near.sum()
+
+
+def test_the_place_of_a_computed_extreme_is_sure_where_no_other_is_near() -> None:
+    (machine,) = pipeline.load_text(text("p[i] = argmax[k] (A[i, k] * B[i, k])\n  y[i] = f32(p[i])", "f32")).machines  # fmt: skip
+    sizes = {"M": 40, "K": 50}
+    inputs = random_inputs(machine.op, sizes)
+    inputs["A"][0], inputs["B"][0] = 1.0, 1.0  # ties, one of them off by less than a product rounds
+    inputs["A"][0, 7] = np.float32(1 + 2.0**-23)
+    _, most = bounded(machine.op, sizes, inputs, {"y": (np.arange(40),)})
+    assert most["y"][0] > 1 and (most["y"][1:] < 1e-3).sum() >= 36
+
+
+def test_large_scores_of_a_softmax_have_a_bound() -> None:
+    (machine,) = pipeline.load_text(text("z[i] = logsumexp[k] (100 * A[i, k])\n  y[i] = sum[k] exp(100 * A[i, k] - z[i]) * B[i, k]", "f32")).machines  # fmt: skip
+    sizes = {"M": 40, "K": 50}
+    inputs = random_inputs(machine.op, sizes)
+    outcome = simulate(pipeline.program(machine), sizes, inputs)
+    want, most = bounded(machine.op, sizes, inputs, {"y": (np.arange(40),)})
+    assert not compare(machine.op, outcome.outputs, want, sample={"y": (np.arange(40),)}, bounds=most)
+    assert (most["y"] < 0.1).all()

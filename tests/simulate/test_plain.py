@@ -21,7 +21,8 @@ from tests.mutants.mutate import mutants
 from tests.program.library import TEXTS, program, shipped
 from tinygpu.category.number import load
 from tinygpu.program.step import Program
-from tinygpu.simulate.inputs import promised, random_inputs
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.simulate import simulate
 
 PROGRAMS = {name: program(text) for name, text in TEXTS.items()} | {"saxpy": shipped("saxpy", "saxpy_v4")}

@@ -12,7 +12,8 @@ from tests.program.library import TEXTS, disagreements, first_disagreement, prog
 from tinygpu.category.number import load, outside_dtype
 from tinygpu.simulate.exchange import source_lane
 from tinygpu.simulate.fault import SimulationBudget
-from tinygpu.simulate.inputs import promised, random_inputs
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.simulate import simulate
 
 ORDERS = (None, 1, 2, 3)

@@ -41,6 +41,9 @@ KINDS = {  # one kernel of each kind
     "components of three launches": ("recurrence", "recurrence_three"),
     "rows in turn": ("scan", "scan_warp_v4"),
     "a stride over the sizes": ("softmax", "softmax_two"),
+    "launches in a loop": ("launches", "ways_grid"),
+    "views": ("views", "product_tile"),
+    "views of 16-bit floats": ("views", "scale_rows[T=f16]"),
 }
 
 
@@ -61,6 +64,8 @@ def test_the_text_of_a_kernel_is_its_program(kind):
 
 
 EDITS = {  # kind, what is changed, to what
+    "a turn too few": ("launches in a loop", "for k in range(n):", "for k in range(n - 1):"),
+    "another turn": ("launches in a loop", "new, n, k)", "new, n, n)"),
     "a constant, one more": ("a map", "i_chunk * 8192 + i_in", "i_chunk * 8193 + i_in"),
     "a wrong bound": ("a map", "n - i_chunk * 8192)", "n - 1 - i_chunk * 8192)"),
     "beyond the end": ("a map", "range(min(8192, n - i_chunk * 8192))", "range(8192)"),
@@ -92,6 +97,13 @@ EDITS = {  # kind, what is changed, to what
     "a flag": ("a map", 'nogil=True, fastmath={"contract"}', "nogil=True, fastmath=True"),
     "a vector of another type": ("tiles in vectors", "lanes_add_f32(acc_cells_1_0", "lanes_add_f64(acc_cells_1_0"),
     "other lanes": ("tiles in vectors", "at(group * 6 * (2 * LANES_f32) + LANES_f32)", "at(group * 6 * (2 * LANES_f32) + LANES_f64)"),
+    "a view by columns": ("views", "C[at(i_2), at(j)] = ", "C[at(j), at(i_2)] = "),
+    "a view's element": ("views", "at(k_block * 512 + k_in)])", "at(k_in)])"),
+    "a view's axis": ("views", "C[at(i_2), at(j)] = ", "C[at(i_2)] = "),
+    "a view as rows": ("views", "C[at(i_2), at(j)] = ", "C[at(i_2 * N + j)] = "),
+    "a view that wraps": ("views", "C[at(i_2), at(j)] = ", "C[at(i_2), j] = "),
+    "a view made flat": ("views", "    B = B.reshape(-1)", "    A = A.reshape(-1)\n    B = B.reshape(-1)"),
+    "a view of other bits": ("views of 16-bit floats", "x = x.view(np.uint16)", "x = x.view(np.int16)"),
     "sizes in another order": ("rows", "_work(0, items, ", "_work(1, items, "),
 }  # fmt: skip
 

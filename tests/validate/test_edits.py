@@ -14,7 +14,9 @@ TILE = ("matmul_shared", "matmul_128x128")
 KERNEL = "def matmul_128x128(A, B, C"
 LAUNCHER = "matmul_128x128_spec = {"
 MEAN = ("optimisers", "running_mean_columns")
+WAYS = ("launches", "ways_grid")
 ROWS, ROW = ("csr", "csr_warp"), "def csr_warp(val, col"
+VIEW, LIES = ("views", "product_tile"), "def product_tile(A, B, C"
 EDITS = {  # name: spec and machine, behind what, what is changed, to what, the code, words of the message
     "an index off by one": (TILE, KERNEL, "ix(ko*8) + B_tile0)", "ix(ko*8) + ix(B_tile0 + 1))", "TG820", "may not be"),
     "a stride": (TILE, KERNEL, "ix(ix(A_tile0*132) + A_tile1)", "ix(ix(A_tile0*131) + A_tile1)", "TG820", "is element"),
@@ -51,6 +53,17 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a loop that another end begins": (ROWS, ROW, "between(ceil(ix(ix(max(ix(ix(begin)),", "between(ceil(ix(ix(max(ix(ix(end)),", "TG820", "is an assignment"),
     "an end that memory tells": (ROWS, ROW, "ix(max(ix(ix(end)), ix(lane)))", "ix(max(ix(ix(off[r])), ix(lane)))", "TG820", "others may change"),
     "an end that the loop moves": (ROWS, ROW, "acc += val[z]", "end = i32(0)\n                acc += val[z]", "TG820", "others may change"),
+    "strides that change places": (VIEW, LIES, "i64(i)*A_stride_0 + i64(k)*A_stride_1", "i64(i)*A_stride_1 + i64(k)*A_stride_0", "TG820", "is not the stride of axis 0 of A"),
+    "the stride of another array": (VIEW, LIES, "i64(i_2)*C_stride_0", "i64(i_2)*A_stride_0", "TG820", "is not the stride of axis 0 of C"),
+    "indices that change places": (VIEW, LIES, "i64(i)*A_stride_0 + i64(k)*A_stride_1", "i64(k)*A_stride_0 + i64(i)*A_stride_1", "TG820", "gives"),
+    "an axis that is left out": (VIEW, LIES, "i64(i)*A_stride_0 + i64(k)*A_stride_1", "i64(i)*A_stride_0", "TG820", "has 2 axes"),
+    "an axis too many": (VIEW, LIES, "i64(i)*A_stride_0 +", "i64(i)*A_stride_0 + i64(i)*A_stride_0 +", "TG823", "times a stride"),
+    "a stride of 32 bits": (VIEW, LIES, "i64(i)*A_stride_0", "i64(i)*i64(i32(A_stride_0))", "TG823", "is not read here"),
+    "an index of 32 bits": (VIEW, LIES, "i64(i)*A_stride_0", "ix(i)*A_stride_0", "TG823", "times a stride"),
+    "rows of what is strided": (VIEW, LIES, "i64(i)*A_stride_0 + i64(k)*A_stride_1", "ix(ix(i*K) + k)", "TG823", "times a stride"),
+    "stored elsewhere": (VIEW, LIES, "C[i64(i_2)*C_stride_0 + i64(j_2)*C_stride_1]", "C[i64(i_2)*C_stride_0 + i64(i_2)*C_stride_1]", "TG820", "is element"),
+    "strides of another type": (VIEW, LIES, "ix, i64, i64, i64, i64)", "ix, i64, ix, i64, i64)", "TG820", "is of type ix"),
+    "strides that nobody passes": (VIEW, "product_tile_spec", '"strided": ("A", "C")', '"strided": ("A",)', "TG822", "strided is"),
     "a loop of Python": (TILE, KERNEL, "for ri in upto(ix(8))", "for ri in range(ix(8))", "TG823", "no loop"),
     "a loop that ends sooner": (TILE, KERNEL, "for ko in upto(ceil(K, 8))", "for ko in upto(div(K, 8))", "TG820", "only where ko < K // 8"),
     "an output that nobody writes": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(f32), constant(f32)", "TG820", "nobody writes C"),
@@ -58,6 +71,8 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
     "a type": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "ix(ix(g*256) + t)", "u32(ix(g*256) + t)", "TG823", ""),
     "a function": (("gelu", ""), "", "tanhf(", "expf(", "TG823", ""),
+    "turns of a launch": (WAYS, "ways_grid_spec = {", '(("k", "n"),)', '(("k", "n - 1"),)', "TG822", "turns is"),
+    "a turn that is a size": (WAYS, "ways_grid_kernel_1", "def ways_grid(w, d, new, n, k)", "def ways_grid(w, d, new, k, n)", "TG820", ""),
     "threads of a launch": (TILE, LAUNCHER, "256, (0, 0)", "128, (0, 0)", "TG822", "blocks of 128 threads"),
     "the architecture of a launch": (TILE, LAUNCHER, "256, (0, 0)", "256, (7, 0)", "TG822", "is for GPUs of"),
     "blocks of a launch": (TILE, LAUNCHER, '"ceil(M / 128)*ceil(N / 128)", 256', '"ceil(M / 64)*ceil(N / 128)", 256', "TG822", "launches ceil(M / 64)"),
@@ -86,7 +101,7 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
 
 
 ELSEWHERE = {  # edits that show at another line: where what was changed is needed, or at the whole of what lacks it
-    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "too little shared memory", "an entry too few",
+    "memory of another kind", "a guard dropped", "a guard too wide", "a loop bound", "a turn that is a size", "too little shared memory", "an entry too few",
     "a loop that data begin", "a loop that data end", "a loop that another end begins", "an end that the loop moves",
     "a loop that ends sooner", "an entry twice", "a precondition", "a limit that is not asked", "another runtime", "a name given twice", "a table that runs",
 }  # fmt: skip

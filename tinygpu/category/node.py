@@ -8,6 +8,7 @@ the other dtypes are values. Everything that tinygpu reasons about is built from
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import count
@@ -110,7 +111,9 @@ class Made(ref[Any]):
 TERMS: dict[tuple[Any, ...], Made] = {}  # every term, by its kind and parts; those inside by their identity, as each has its own
 BARE: dict[tuple[Any, ...], int | float | bool] = {}  # of equal literals the first one
 NUMBERS = count()
+nobody: Any = type(None)  # called where a term was not made yet
 KEPT: list[Any] = []  # the functions of terms that remember their values
+atexit.register(TERMS.clear)  # where Python ends, nobody is told
 
 
 def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
@@ -129,10 +132,6 @@ def forget() -> None:
     """
     for function in KEPT:
         function.cache_clear()
-
-
-def nobody() -> None:
-    """What is found of a term that was not made yet."""
 
 
 def forgotten(made: Made, terms: dict[tuple[Any, ...], Made] = TERMS) -> None:

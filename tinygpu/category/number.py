@@ -119,7 +119,8 @@ def load(array: Any, dtype: str, exact: bool = False) -> Array:
         outside = outside.view(np.float16)
     elif outside.dtype.kind not in "biuf":
         outside = outside.astype(np.float32)
-    return np.asarray(rounded(rounded(outside, dtype), dtype, exact))
+    with quiet():
+        return np.asarray(rounded(rounded(outside, dtype), dtype, exact))
 
 
 def zeros(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> Array:
@@ -159,7 +160,10 @@ def outside(values: Value, dtype: str) -> Array:
     """Values as an array of the outside: what `load` makes of it are these values, as the dtype has them."""
     bits = dtype == "bf16" and outside_dtype(dtype) == np.uint16
     array = np.asarray(values)
-    return (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
+    with quiet():
+        return (
+            (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
+        )
 
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from math import gcd
 from operator import add
 
+from tinygpu.category.inverse import undone
 from tinygpu.category.linear import Polynomial, as_written, divide, number, plus, polynomial, scaled, solve, term_of, times
 from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
 from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjuncts, reads, substitute, variables
@@ -20,7 +21,9 @@ from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjuncts,
 BELOW = "below "  # the digit below those of a range; no name of a program ends so
 
 
-def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Term], guard: Term) -> dict[str, Term]:
+def preimage(
+    terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Term], guard: Term, promises: tuple[Term, ...] = ()
+) -> dict[str, Term]:
     """`terms(w) = targets` solved for the axes `w`; an axis in no term is what the guard says it equals, or 0.
 
     >>> from tinygpu.category.term import text, lift, TRUE
@@ -30,7 +33,7 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
     {'t': 'i % 256', 'g': 'i // 256'}
     """
     known: dict[str, Term] = {}
-    equations = merged([*zip(terms, targets, strict=True), *_said(guard, {a.name for a in axes})])
+    equations = merged([*undone(zip(terms, targets, strict=True), promises), *_said(guard, {a.name for a in axes})])
     equations, turns = turned(equations, axes)
     turning = frozenset[str]().union(*(variables(own) for own, _ in turns.values()))
     plain = (*(a for a in axes if a.name not in turning), *turns)
@@ -43,9 +46,9 @@ def preimage(terms: Iterable[Term], axes: tuple[Axis, ...], targets: Iterable[Te
         if a.name not in lists
     }
     while equations:
-        equations.sort(key=lambda e: len(variables(e[0]) & set(waiting)))
-        term, target = equations.pop(0)
-        found = digits(substitute(term, known), target, waiting)
+        equations.sort(key=lambda e: len((variables(e[0]) | variables(e[1])) & set(waiting)))
+        term, target = (substitute(t, known) for t in equations.pop(0))
+        found = digits(term, target, waiting)
         for name, value in found.items():
             known[name] = value
             del waiting[name]

@@ -115,13 +115,15 @@ def _ranked(op: Op, arrays: Mapping[str, Any]) -> list[Tensor]:
 
 
 def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, Any]:
-    """An array for each input. Raises TG905 for one of another shape or kind, or where the op promises something else of its data."""
+    """An array for each input, a strided one as every other element of a longer one. Raises TG905 for one of another shape or kind, or where the op
+    promises something else of its data."""
     import numpy as np
 
     from tinygpu.category.number import load, outside_dtype
-    from tinygpu.simulate.inputs import promised, random_inputs
+    from tinygpu.simulate.inputs import random_inputs
+    from tinygpu.simulate.promised import broken
 
-    found = random_inputs(op, sizes, seed)
+    found = random_inputs(op, sizes, seed, wide=True)
     chance = np.random.default_rng([seed, 7])
     for t in op.inputs:
         shape, dtype = found[t.name].shape, outside_dtype(t.dtype)
@@ -138,9 +140,13 @@ def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, A
             if not np.can_cast(array.dtype, np.float64 if t.dtype in FLOATS else dtype, "same_kind"):
                 raise TinygpuError.of("TG905", f"{t.name} is {array.dtype}, not {t.dtype}", help=f"save it as {t.dtype}")
             found[t.name] = np.asarray(load(array, t.dtype)).astype(dtype)
-    if (data.arrays or data.ranges) and op.promises and not promised(op, sizes, found):
-        said = " and ".join(map(text, op.promises))
-        raise TinygpuError.of(
-            "TG905", f"the data is not as {op.name} wants it: {said}", help="what is proved is said of such data alone"
-        )
+        if t.strided:
+            found[t.name] = np.stack([found[t.name]] * 2, -1)[..., 0]
+    promise = broken(op, sizes, found) if op.promises else None
+    if promise is not None and (data.arrays or data.ranges):
+        help = "what is proved is said of such data alone"
+        raise TinygpuError.of("TG905", f"the data is not as {op.name} wants it: {text(promise)}", help=help)
+    if promise is not None:
+        help = "give them, --input NAME=FILE, or say where they lie, --range NAME=LOW..HIGH, or other sizes"
+        raise TinygpuError.of("TG905", f"no data were found as {op.name} wants them: {text(promise)}", help=help)
     return found

@@ -16,25 +16,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
-from tinygpu.commands.common import add_format, show
-from tinygpu.commands.data import Given, add_data, arrays, given, known, told
-from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, usual_sizes, width_of, words
+from tinygpu.commands.common import add_format, add_time, show
+from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, with_sizes
+from tinygpu.commands.data import Given, add_data, arrays, given, known
+from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, width_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
-    from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
-    from tinygpu.program.step import Program
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
-MODERATE = 1 << 25  # elements of an array, where nobody gives its size
-STEPS = {"cpu": 1 << 40, "gpu": 1 << 44}  # of one assignment, by all threads: minutes, where others may be years
-SAMPLED = 2000  # elements of each output that are compared with the equation, where there are more
-DEFAULT = {1: 1 << 22, 2: 2048, 3: 512, 4: 96}  # a size, by how many there are
-NOT_COMPARED = "not compared"
-STEPWISE = 64  # where an equation has to be followed step by step
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where to run (a GPU if there is one)")
     parser.add_argument("--seed", type=int, default=0, help="of the random arrays (0)")
+    add_time(parser)
     add_format(parser)
 
 
@@ -56,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as now:
         for number, machine in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            judged.append(judge(arguments.path, machine))
+            judged.append(judge(arguments.path, machine, limit=arguments.time))
     show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
     width = width_of(machines)
     for one in judged:
@@ -76,32 +70,25 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     if arguments.device == "gpu" and not gpu:
         title = "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch"
         raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
-    built = ready(list(judged))
-    module = load(pipeline.sound(titled(arguments.path), built), module_name(arguments.path).removesuffix(".py"))
+    limit, last = arguments.time * len(judged), judged[-1].machine
+    built = pipeline.timely(limit, last, partial(ready, list(judged)))
+    text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built))
+    module = load(text, module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
     yardsticks: dict[str, tuple[str, float] | None] = {}  # numpy's own call for an op, and its best time
     found = []
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     width = max(len(j.machine.title) for j in judged)
     for one, name, made in zip(judged, names, built, strict=True):
-        op = one.machine.op
-        sizes = usual_sizes(op, told(op, data), DEFAULT.get(len(op.sizes), 32) if not op.states else STEPWISE, MODERATE)
-        affordable(one.machine, sizes, "gpu" if gpu else "cpu")
-        computed = made.program if gpu else made.cpu or made.program
-        one_run = Run(one.machine, computed, sizes, arguments.seed, data)
-        found.append(run_one(one_run, getattr(module, name), gpu, yardsticks, width))
+        program = made.program if gpu else made.cpu or made.program
+        a_run = Run(one.machine, program, {}, arguments.seed, data, "gpu" if gpu else "cpu", arguments.time)
+        try:
+            found.append(run_one(with_sizes(a_run), getattr(module, name), gpu, yardsticks, width))
+        except TinygpuError as error:  # the others are run
+            print(f"  {one.machine.title:<{width}}  not run")
+            show(error.diagnostics, arguments.output_format)
+            found.append("error")
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A machine with the program that is run for it, and the sizes and the data that it is run on."""
-
-    machine: Machine
-    program: Program
-    sizes: dict[str, int]
-    seed: int
-    data: Given
 
 
 def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, float] | None], width: int) -> str:
@@ -131,55 +118,6 @@ def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, 
     print(f"  {one.machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
     sys.stdout.flush()
     return "refuted" if wrong else "unknown" if compared.startswith(NOT_COMPARED) else "proved"
-
-
-def affordable(machine: Machine, sizes: dict[str, int], device: str) -> None:
-    """Raises TG905 where a call would not end while somebody waits for it."""
-    from tinygpu.pipeline import program
-    from tinygpu.simulate.sizes import lane_steps
-
-    if lane_steps(program(machine), sizes) > STEPS[device]:
-        at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its one size"
-        title = f"{machine.title} would make more than {STEPS[device]} steps at {at}"
-        raise TinygpuError.of("TG905", title, help="choose smaller sizes, if the loops do not have their lengths in the spec")
-
-
-def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, Any]) -> tuple[list[Any], str]:
-    """`(mismatches, at how many elements it agrees otherwise)` with the equation in float64; a mismatch is further away than rounding brings it, and an element
-    that rounding may bring anywhere was not compared."""
-    import numpy as np
-
-    from tinygpu.simulate.bounded import bounded, chain
-    from tinygpu.simulate.tolerance import compare
-
-    chance = np.random.default_rng(one.seed + 1)
-    sample: dict[str, tuple[Any, ...]] = {}
-    for name, array in results.items():
-        flat = np.arange(array.size) if array.size <= SAMPLED else chance.integers(0, array.size, SAMPLED)
-        sample[name] = np.unravel_index(flat, array.shape) if array.shape else ()
-    want, most = bounded(one.machine.op, one.sizes, inputs, sample, chain((one.program,), one.sizes))
-    wrong = compare(one.machine.op, results, want, sample=sample, bounds=most)
-    count = sum(min(SAMPLED, array.size) for array in results.values())
-    told = sum(int(np.isfinite(np.broadcast_to(most[name], want[name].shape)).sum()) for name in want)
-    sampled = any(array.size > SAMPLED for array in results.values())
-    return wrong, agreement(told, count, "random elements" if sampled else "elements")
-
-
-def agreement(told: int, count: int, elements: str) -> str:
-    """At how many elements a run agrees, where rounding has a bound at so many of those that were looked at.
-
-    >>> agreement(3, 3, "elements"), agreement(3, 3, "random elements")
-    ('agrees at all 3 elements', 'agrees at 3 random elements')
-    >>> agreement(1, 3, "elements"), agreement(0, 3, "elements")
-    ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements')
-    """
-    if not count:
-        return "has no elements to compare"
-    if told == count:
-        return f"agrees at {'all ' if elements == 'elements' else ''}{count} {elements}"
-    if not told:
-        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}"
-    return f"agrees at {told} of {count} {elements}, rounding has no bound at the others"
 
 
 def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: tuple[str, float] | None) -> str:
@@ -271,10 +209,9 @@ def blas() -> str:
 
 
 def best_seconds(call: Callable[[], Any], total: float = 0.5, most: int = 200) -> float:
-    """The shortest of repeated calls, for about `total` seconds, at least three calls; one call is made first and not counted."""
-    call()
+    """The shortest of repeated calls, for about `total` seconds, at least three of them where that takes no longer than a few seconds."""
     best, began, count = float("inf"), time.perf_counter(), 0
-    while count < 3 or (time.perf_counter() - began < total and count < most):
+    while not count or (count < 3 and best < total) or (time.perf_counter() - began < total and count < most):
         start = time.perf_counter()
         call()
         best = min(best, time.perf_counter() - start)

@@ -213,16 +213,21 @@ def sized(specs: Iterable[Loaded], names: Sequence[str], given: Iterable[str]) -
 
 
 def usual_sizes(op: Op, given: Mapping[str, int], usual: int, most: int) -> dict[str, int]:
-    """The sizes given, and for the others one number that keeps every array below so many elements; halved until the preconditions hold,
-    if they can."""
+    """The sizes given, and for the others one number that keeps every array below so many elements; halved until the preconditions hold;
+    others are looked for where they never do."""
     from math import prod
 
     from tinygpu.category.evaluate import evaluate
     from tinygpu.category.term import reads
 
+    start = usual
     while True:
         sizes = {s: given.get(s, usual) for s in op.sizes}
         small = max((prod(int(evaluate(e, sizes)) for e in t.shape) for t in op.tensors), default=0) <= most
-        if usual <= 1 or (small and all(evaluate(w, sizes) for w in op.where if not reads(w))):
+        if small and all(evaluate(w, sizes) for w in op.where if not reads(w)):
             return sizes
+        if usual <= 1:
+            from tinygpu.simulate.usual import usual_sizes as search
+
+            return search(op, given, start, most) or sizes
         usual //= 2

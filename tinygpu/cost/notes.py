@@ -68,8 +68,9 @@ def notes(cost: Cost, device: Device | None = None, on: Sequence[Filled] = ()) -
 
 
 def _matters(seen: Seen, line: Line) -> bool:
+    """Whether an access moves enough to be said of, and it is known where."""
     total = seen.cost.moved
-    return line.moved is not None and (total is None or line.moved >= MATTERS * total)
+    return not line.access.array.strided and line.moved is not None and (total is None or line.moved >= MATTERS * total)
 
 
 def scattered(seen: Seen) -> None:
@@ -124,7 +125,7 @@ def _all_narrow(seen: Seen) -> Iterator[tuple[For, Wide]]:
     """Loops over a thread's own neighbours that are not declared to be vectors, with an access that then would be wide."""
     program = seen.cost.program
     for number, launch in enumerate(program.launches):
-        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+        for step, here, _ in walk_steps(launch.body, Region(launch.axes)):
             own = isinstance(step, For) and step.axis.sort == "register" and isinstance(step.axis.extent, Const)
             if isinstance(step, For) and own and not any(a.sort == "vector" for a in here.axes):
                 _, loop = hoisted(step, here.names | set(program.op.sizes))

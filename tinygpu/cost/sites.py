@@ -125,7 +125,7 @@ class _Walk:
 def sites(program: Program, wide: bool = True) -> tuple[Site, ...]:
     """`program without carriers → its sites`, in order. With `wide`, its kernels take the wide accesses where all lanes are inside."""
     walks = [(launch, _Walk(program, number, wide, arrays(program))) for number, launch in enumerate(program.launches)]
-    return tuple(site for launch, walk in walks for site in _body(walk, launch.body, (), TRUE))
+    return tuple(site for launch, walk in walks for site in _body(walk, launch.body, launch.turns, TRUE))
 
 
 def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:

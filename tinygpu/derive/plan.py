@@ -211,7 +211,9 @@ class Pull:
         if read.index != source.index:
             here, there = (", ".join(map(text, index)) for index in (read.index, source.index))
             words = {"name": read.tensor, "names": ", ".join("abcdefgh"[: len(read.index)]), "target": source.target}
-            raise refused("TG530.elsewhere", read.span, source.span, here=here, there=there, **words)
+            folded = {a.name for a in over(source.value)} & frozenset().union(*map(variables, read.index))
+            words["loop"] = min(folded, default="")
+            raise refused("TG530.same" if folded else "TG530.elsewhere", read.span, source.span, here=here, there=there, **words)
         return Read(source.kept, point(source.cells), read.dtype, read.span)
 
 

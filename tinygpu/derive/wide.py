@@ -192,7 +192,7 @@ def wide_accesses(program: Program) -> tuple[Wide, ...]:
     program = unpack(program)
     found: list[Wide] = []
     for place, launch in enumerate(program.launches):
-        for loop, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block)):
+        for loop, here, _ in walk_steps(launch.body, Region(launch.axes)):
             if isinstance(loop, For) and loop.axis.sort == "vector":
                 outer, inner = hoisted(loop, here.names | set(program.op.sizes))
                 found += (replace(w, outer=outer) for w in wide_in(program, place, inner, here.axes))
@@ -285,9 +285,9 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
 
 
 def neighbours_stay(array: Array, count: int) -> bool:
-    """Whether the layout keeps `count` neighbours neighbours: a swizzle moves pieces of `2 ** base` elements as they are."""
+    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are."""
     if array.owner != "block" or array.layout.swizzle is None:
-        return True
+        return not array.strided
     _, base, shift = array.layout.swizzle
     return 2 ** min(base, base + shift) % count == 0
 

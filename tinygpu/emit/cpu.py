@@ -24,7 +24,7 @@ from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
 from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.python import block, identifier, indent
-from tinygpu.model.op import Op, Tensor
+from tinygpu.model.op import Tensor
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import replace
 from tinygpu.schedule.bound import assume
@@ -52,7 +52,7 @@ def cpu_kernels(program: Program) -> str:
         name = f"{identifier(program.name)}_{number}" if len(program.launches) > 1 else identifier(program.name)
         work, call = work_function(program, name, launch, writer)
         functions.append("\n".join(work))
-        functions.append("\n".join(driver_lines(call, given)))
+        functions.append("\n".join(driver_lines(call, ", ".join([given, *map(mangle, call.turns)]))))
         calls.append(call)
     functions.append("\n".join(entry_lines(cpu_name(program), globals_, program.op.sizes, calls)))
     return "\n\n\n".join(functions) + "\n"
@@ -70,7 +70,7 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     writer.strip, writer.thread, writer.parts = set(alone.lasting), row_major(launch.block), threads_of(launch.block)
     launch = replace(launch, body=alone.body)
     labels = labelled(program, launch, writer)
-    known = frozenset(program.op.sizes) | {a.name for a in launch.grid} | {LANES.name}
+    known = frozenset(program.op.sizes) | {a.name for a in launch.grid + launch.turns} | {LANES.name}
     facts = [f for f in shared(launch.body) if variables(f) <= known]
     lines = CpuBody(writer, labels, known).lines(assume(launch.body, facts))
     lines = block(f"if {writer.text(conjunction(*facts))}", lines) if facts else lines
@@ -87,14 +87,15 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
         if isinstance(s, Assign) and s.atomic and s.target in writer.tensors
     }
     items = product([writer.text(natural(a.extent)) for a in launch.grid]) or "1"
-    call = Call(name, items, work_count(launch, program.op.sizes, writer), tuple(met.values()))
+    turns = {a.name: writer.text(natural(a.extent)) for a in launch.turns}
+    call = Call(name, items, work_count(launch, program.op.sizes, writer), tuple(met.values()), turns)
     writer.strip, writer.locals = set(), {}
-    return work_lines(program.op, name, note, free, [*arrays, *lines], writer), call
+    return work_lines((*program.op.sizes, *turns), name, note, free, [*arrays, *lines], writer), call
 
 
 def labelled(program: Program, launch: Launch, writer: Writer) -> dict[Term, str]:
     """The names of index terms: the equation's own, and the number of a thread in its block."""
-    taken = {*writer.tensors, *writer.locals, *program.op.sizes, *(a.name for a in (*launch.grid, *launch.block))}
+    taken = {*writer.tensors, *writer.locals, *program.op.sizes, *(a.name for a in launch.axes)}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
     taken |= {*map(mangle, taken), *RESERVED}
     labels = {t: mangle(n) for t, n in index_names(program, replace(launch, block=()), taken).items()}
@@ -180,12 +181,12 @@ def product(parts: list[str]) -> str:
     return " * ".join(f"({p})" if " " in p and len(parts) > 1 else p for p in parts)
 
 
-def work_lines(op: Op, name: str, note: str, free: bool, body: list[str], writer: Writer) -> list[str]:
+def work_lines(sizes: tuple[str, ...], name: str, note: str, free: bool, body: list[str], writer: Writer) -> list[str]:
     """`NAME_work(first, last, …)`."""
     flags = 'fastmath={"contract", "reassoc"}' if free else 'fastmath={"contract"}'
     return [
         f'@njit(error_model="numpy", nogil=True, {flags})',
-        f"def {name}_work(first, last, {arguments(tuple(writer.tensors.values()), op.sizes)}):",
+        f"def {name}_work(first, last, {arguments(tuple(writer.tensors.values()), sizes)}):",
         f'    """{note}"""',
         *indent(body),
     ]

@@ -7,6 +7,8 @@ with the unit, and the copies are combined in order, so the result does not depe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.term import Const, Read, text
@@ -14,19 +16,21 @@ from tinygpu.emit.cpu_text import Writer, mangle, number
 from tinygpu.model.op import Tensor
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 ALONE = 1 << 16  # steps below which waking other threads costs more than they save
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A launch: the name of its functions, texts of its number of items and of steps, and what is updated atomically by which monoid."""
+    """A launch: the name of its functions, texts of its number of items and of steps, what is updated atomically by which monoid, and the loops around
+    it, each with the text of its end."""
 
     name: str
     items: str
     steps: str
     met: tuple[tuple[Tensor, str], ...] = ()
+    turns: Mapping[str, str] = field(default_factory=dict)
 
 
 def arguments(globals_: tuple[Tensor, ...], sizes: tuple[str, ...]) -> str:
@@ -75,21 +79,37 @@ def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...],
     """`NAME_cpu`: flat views of the arrays, then the launches in order."""
     given = arguments(globals_, sizes)
     lines = [f"def {name}({given}):"]
-    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in globals_)
+    shapes = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]{' strided' * t.strided}" for t in globals_)
+    others = ", but for those that are strided" if any(t.strided for t in globals_) else ""
     ends = "writes the outputs" + (" and the workspaces" if any(t.role == "workspace" for t in globals_) else "")
-    lines.append(f'    """{shapes}; C-contiguous arrays, 16-bit floats in any 16-bit dtype; {ends}."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_]
+    lines.append(f'    """{shapes}; C-contiguous arrays{others}, 16-bit floats in any 16-bit dtype; {ends}."""')
+    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_ if not t.strided or t.dtype in HALVES]
+    around: tuple[str, ...] = ()
     for call in calls:
-        few = f"{call.steps} < {ALONE}"
-        if call.met:
-            cells = " + ".join(f"{mangle(t.name)}.size" for t, _ in call.met)
-            few = f"{few} or ({cells}) * get_num_threads() > {call.steps}"
-        lines.append(f"    items = {call.items}")
-        lines.append(f"    if {few}:")
-        lines.append(f"        {call.name}_work(0, items, {given})")
-        lines.append("    else:")
-        lines.append(f"        {call.name}_parallel(items, min(items, get_num_threads()), {given})")
+        same = next(
+            (n for n, (a, b) in enumerate(zip(around, call.turns, strict=False)) if a != b), min(len(around), len(call.turns))
+        )
+        for depth, (turn, end) in enumerate(call.turns.items()):
+            lines += [f"    {'    ' * depth}for {mangle(turn)} in range({end}):"] if depth >= same else []
+        around = (*call.turns,)
+        inner = "    " * (1 + len(around))
+        lines += [inner + line for line in _call(call, ", ".join([given, *map(mangle, around)]))]
     return lines
+
+
+def _call(call: Call, given: str) -> list[str]:
+    """A launch: by one thread where there is little to do, else by all."""
+    few = f"{call.steps} < {ALONE}"
+    if call.met:
+        cells = " + ".join(f"{mangle(t.name)}.size" for t, _ in call.met)
+        few = f"{few} or ({cells}) * get_num_threads() > {call.steps}"
+    return [
+        f"items = {call.items}",
+        f"if {few}:",
+        f"    {call.name}_work(0, items, {given})",
+        "else:",
+        f"    {call.name}_parallel(items, min(items, get_num_threads()), {given})",
+    ]
 
 
 def _argument(tensor: Tensor) -> str:
@@ -98,4 +118,4 @@ def _argument(tensor: Tensor) -> str:
         if tensor.dtype in HALVES:
             return f"round_{tensor.dtype}(narrow_to_odd(np.float64({name})))"
         return f"{NUMPY[tensor.dtype]}({name})"
-    return f"{name}.reshape(-1){'.view(np.uint16)' if tensor.dtype in HALVES else ''}"
+    return f"{name}{'' if tensor.strided else '.reshape(-1)'}{'.view(np.uint16)' if tensor.dtype in HALVES else ''}"

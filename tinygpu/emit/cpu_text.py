@@ -78,7 +78,9 @@ class Writer:
         return f"{tensor.dtype}_to_f32({raw})" if tensor.dtype in HALVES else raw
 
     def address(self, name: str, index: tuple[Term, ...]) -> str:
-        """The flat element number, unsigned: row-major, the last axis fastest."""
+        """The flat element number, unsigned: row-major, the last axis fastest; of a strided tensor, whose strides numba knows, each index."""
+        if name not in self.locals and self.tensors[name].strided:
+            return ", ".join(f"at({self.text(i)})" for i in index)
         shape = self.locals[name].extents if name in self.locals else self.tensors[name].shape
         return f"at({self.text(row_major(shape, index))})"
 

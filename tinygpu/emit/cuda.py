@@ -20,7 +20,7 @@ from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
-from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
@@ -41,22 +41,25 @@ HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to ne
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index). `dtype` is memory's:
-    16-bit floats are `u16`, truth values `u8`."""
+    """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index), `stride` (of a strided tensor, in
+    elements, with 64 bits whatever an index has). `dtype` is memory's: 16-bit floats are `u16`, truth values `u8`."""
 
     name: str
     kind: str
     dtype: str
 
 
-def kernel_parameters(program: Program) -> tuple[Parameter, ...]:
-    """The parameters of every kernel of a program, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes."""
+def kernel_parameters(program: Program, launch: Launch) -> tuple[Parameter, ...]:
+    """The parameters of the kernel of a launch, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes, strides, the turns of the
+    loops around it."""
     op = program.op
     held = [(t.name, t.dtype) for t in op.tensors if t.shape or t.role == "output"]
     held += [(w.name, w.dtype) for w in program.workspaces]
     pointers = [Parameter(name, "pointer", MEMORY[dtype]) for name, dtype in held]
     scalars = [Parameter(t.name, "scalar", MEMORY[t.dtype]) for t in op.inputs if not t.shape]
-    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes))
+    paces = [Parameter(name, "stride", "i64") for names in strides(op).values() for name in names]
+    turns = [Parameter(a.name, "size", "ix") for a in launch.turns]
+    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes), *paces, *turns)
 
 
 def block_threads(launch: Launch) -> int:
@@ -89,13 +92,13 @@ def kernel_source(program: Program, number: int) -> str:
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
-    known = frozenset({*program.op.sizes, *(a.name for a in launch.grid + launch.block)})
+    known = frozenset({*program.op.sizes, *(a.name for a in launch.axes)})
     swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
     printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
     decoded = thread_lines(launch, scope)
     lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
-    parameters = kernel_parameters(program)
+    parameters = kernel_parameters(program, launch)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *printed.declared, *lines])
     kept = unwritten(program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
@@ -110,7 +113,7 @@ def unwritten(program: Program, launch: Launch) -> frozenset[str]:
     """The arrays in global memory that nobody writes during a launch, under whatever name."""
     changed = written(launch.body)
     changed |= {source for output, source in program.op.inplace.items() if output in changed}
-    return frozenset(p.name for p in kernel_parameters(program) if p.kind == "pointer" and p.name not in changed)
+    return frozenset(p.name for p in kernel_parameters(program, launch) if p.kind == "pointer" and p.name not in changed)
 
 
 def called(text: str) -> set[str]:
@@ -142,13 +145,14 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     op, launch = program.op, program.launches[number]
     equations = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
     grid, block_ = (", ".join(f"{a.name}: {text(a.extent)}" for a in axes) for axes in (launch.grid, launch.block))
+    around = f", once for each {', '.join(f'{a.name} < {text(a.extent)}' for a in launch.turns)}" if launch.turns else ""
     half = any(a.dtype in HALVES for a in arrays(program).values())
     which = f"launch {number + 1} of {len(program.launches)}, " if len(program.launches) > 1 else ""
     first = f"The kernel of {program.name}, {which}for indices of 32 or 64 bits, with wide accesses or without."
     return (
         first,
         "\n".join(equations),
-        f"grid = ({grid}), block = ({block_})",
+        f"grid = ({grid}), block = ({block_}){around}",
         NUMERICS,
         HALF if half else "",
         CLOSE if uses & CALLED else "",
@@ -162,14 +166,17 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     local = [s.name for s in arrays_in(launch.body, "thread")]
     shared = {s.name: s for s in arrays_in(launch.body, "block")}
     spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
-    spec += [*(a.name for a in (*launch.grid, *launch.block, *loops)), *shared, *local]
+    spec += [*(a.name for a in (*launch.axes, *loops)), *shared, *local]
+    paces = strides(op)
+    spec += [name for names in paces.values() for name in names]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {s.name: s.extents for s in shared.values()}
     layouts = {s.name: s.layout for s in shared.values()}
     raw = frozenset(m.cells for m in moves(inside))
     names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
-    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts)
+    said = {name: tuple(names[pace] for pace in each) for name, each in paces.items()}
+    return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts, strides=said)
 
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:

@@ -46,7 +46,7 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
                 continue
             if counted[term] > 1 or (access.tensor in shared and operations(term) > 2):
                 wanted.setdefault(term, f"{access.tensor}{place}")
-    box = Known.of({axis.name: axis.extent for axis in launch.grid + launch.block + loops_of(launch)})
+    box = Known.of({axis.name: axis.extent for axis in launch.axes + loops_of(launch)})
     wanted = {term: name for term, name in wanted.items() if isinstance(term, App) and not reads(term) and anywhere(term, box)}
     names: dict[Term, str] = {}
     for term, name in wanted.items():

@@ -41,7 +41,7 @@ def held(dtype: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What the names around a term are: Python names, shapes of arrays in memory, local cells, raw cells of wide accesses, named index
-    terms, and the layouts of those arrays that are a block's."""
+    terms, the layouts of those arrays that are a block's, and the names of the strides of those that are strided."""
 
     names: Mapping[str, str]
     shapes: Mapping[str, tuple[Term, ...]]
@@ -49,6 +49,7 @@ class Scope:
     raw: frozenset[str] = frozenset()
     bound: Mapping[Term, str] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+    strides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def binding(self, term: Term, name: str) -> Scope:
         """The scope in which an index term has a name."""
@@ -77,8 +78,12 @@ class Scope:
         return Source(self.names, self.bound, self.lower, form, self.element, literal).term(term, level)
 
     def element(self, read: Read) -> str:
-        """The Python text of a cell: a variable, a local array's cell, or a tensor's element through its pointer."""
+        """The Python text of a cell: a variable, a local array's cell, or a tensor's element through its pointer. What is added up of strides has 64
+        bits."""
         at = read.index
+        if read.tensor in self.strides:
+            parts = [f"i64({self.text(i)})*{pace}" for i, pace in zip(at, self.strides[read.tensor], strict=True)]
+            return f"{self.names[read.tensor]}[{' + '.join(parts)}]"
         if read.tensor in self.shapes and read.tensor not in self.locals | self.raw:
             at = (self.offset(read.tensor, at),)
         inside = ", ".join(map(self.text, at))

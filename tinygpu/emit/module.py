@@ -161,7 +161,7 @@ def _array(op: Op, name: str) -> str:
     tensor = op.tensor(name)
     role = "out " if tensor.role == "output" else "in  "
     shape = f"[{', '.join(map(text, tensor.shape))}]" if tensor.shape or tensor.role == "output" else ", by value"
-    return f"{role} {name}: {tensor.dtype}{shape}{f', which may be the array {tensor.inplace}' if tensor.inplace else ''}"
+    return f"{role} {name}: {tensor.dtype}{shape}{', strided' * tensor.strided}{f', which may be the array {tensor.inplace}' if tensor.inplace else ''}"
 
 
 def _space(space: Array) -> str:

@@ -131,6 +131,8 @@ def check_atomic(phase: Phase, op: Op, problems: Problems) -> None:
         problems.say("TG534.nested", clause.span, phase.equation.span, **words)
     elif not has_atomic(value.monoid, value.dtype):
         problems.say("TG534.hardware", clause.span, phase.equation.span, monoid=value.monoid, dtype=value.dtype, **words)
+    elif (tensor := op.tensor(target)).strided:
+        problems.say("TG165.clause", clause.span, tensor.span, name=target)
 
 
 def check_reduce(phase: Phase, problems: Problems) -> None:

@@ -41,9 +41,19 @@ def bitwise(op: str, left: Term, right: Term, spans: tuple[Span, Span], scope: S
             return of_index(op, left, number)
         case (Const(int(number)), _) if dtype == INDEX and op in MASKS:
             return of_index(op, right, number)
+    if dtype == INDEX and op != "shl" and (data := _data(left, right)):
+        return App("cast", (digits(App(op, data, data[0].dtype)),), INDEX)
     if dtype == INDEX:
         return scope.problems.say("TG122.bits", spans[1], sign=OPERATION[op].symbol.strip())
     return digits(App(op, (left, right), dtype))
+
+
+def _data(left: Term, right: Term) -> tuple[Term, Term] | None:
+    """Two integers of one dtype that are indices only since they stand in brackets: but for a shift to the left, which wraps, their bits are the same."""
+    match left, right:
+        case App("cast", (a,)), App("cast", (b,)) if a.dtype == b.dtype and a.dtype in INTEGERS:
+            return a, b
+    return None
 
 
 def _masked(number: Term, other: Term) -> Term:

@@ -116,6 +116,9 @@ class Composites:
                 say("TG174.other", part.span, given.span, wanted.span, given=kind(given), wanted=kind(wanted), **words)
             else:
                 extents.are(wanted.shape, given.shape or ())
+        for one in then.outputs:
+            if one.inplace in (t.name for t in taken):
+                say("TG164.given", part.span, one.span, target=one.name, taken=one.inplace, **words)
         extents.rest(named(first))
         families = {f.variable: f for f in first.families}
         for family in then.families:

@@ -50,10 +50,11 @@ def _families(op: tree.Op, file: Scope) -> None:
         if family is not (first := met.setdefault(family.variable, family)):
             problems.say("TG102.declared", family.span, first.span, what=f"variable {family.variable}")
         for dtype in family.dtypes:
-            if dtype not in DTYPES:
-                Scope(problems).dtype(dtype, family.span)
-        for dtype in sorted({d for d in family.dtypes if family.dtypes.count(d) > 1}):
-            problems.say("TG102.dtype", family.span, dtype=dtype)
+            if dtype.name not in DTYPES:
+                Scope(problems).dtype(dtype.name, dtype.span)
+        for at, dtype in enumerate(family.dtypes):
+            if dtype in family.dtypes[:at]:
+                problems.say("TG102.dtype", dtype.span, dtype=dtype.name)
 
 
 def _one(op: tree.Op, name: str, file: Scope) -> Op:
@@ -130,7 +131,10 @@ def _extents(equation: tree.Equation | tree.View) -> tuple[tree.Expr, ...]:
 def _tensor(declaration: tree.TensorDecl, role: str, scope: Scope) -> Tensor:
     dtype = scope.dtype(declaration.dtype, declaration.span) or UNKNOWN
     shape = tuple(index(extent, scope) for extent in declaration.shape or ())
-    return Tensor(declaration.name, dtype, shape, role, declaration.span, _placed(declaration, dtype, shape, role, scope))
+    if declaration.strided and not shape:
+        scope.problems.say("TG165.axes", declaration.span, name=declaration.name, dtype=declaration.dtype)
+    placed = _placed(declaration, dtype, shape, role, scope)
+    return Tensor(declaration.name, dtype, shape, role, declaration.span, placed, declaration.strided and bool(shape))
 
 
 def _placed(declaration: tree.TensorDecl, dtype: str, shape: tuple[Term, ...], role: str, scope: Scope) -> str:

@@ -13,12 +13,14 @@ from tinygpu.category.term import Axis, Const, Term, outer_folds, reads
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
+from tinygpu.model.again import computed_again
 from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
+from tinygpu.model.special import kept, reduced, special
 from tinygpu.model.stage import staged
 from tinygpu.model.view import VIEW
 from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
@@ -26,7 +28,6 @@ from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 
 ASSIGNING = tree.Compute | tree.Binding | tree.Own | tree.ForEquation | tree.Reduce | tree.Keep | tree.Equations | tree.Stage
-BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
 Table = Mapping[str, Factor]
 
 
@@ -126,8 +127,8 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     equations = [equation for t in targets for equation in course.left.get(t, (course.equations[t],))]
     work, targets = clauses.work.span, tuple(e.target for e in equations)
     own = [c for c in clauses.compute if not c.equation]
-    special, reduced = _special(clauses, targets, problems), _reduced(clauses, targets, table, problems)
-    written = (b for c in (*own, *(c for several in special.values() for c in several)) for b in c.bindings)
+    apart, combined = special(clauses, targets, problems), reduced(clauses, targets, table, problems)
+    written = (b for c in (*own, *(c for several in apart.values() for c in several)) for b in c.bindings)
     table = with_written_extents(table, written, scope)
     everyone = frozenset(a.name for e in equations for a in indices(e, scope))
     before = len(problems)
@@ -135,22 +136,45 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     setting = Setting(scope, table, course.where, work, len(problems) > before)
     _hidden(general.values(), everyone, setting)
     span = own[0].span.to(own[-1].span) if own else work
-    phases = [_phase(e, general, special.get(e.target, ()), setting, span) for e in equations]
+    phases = [_phase(e, general, apart.get(e.target, ()), setting, span) for e in equations]
+    if all(phases):
+        held = {*apart, *combined, *(c.tensor for c in clauses.of(tree.Keep)), *(c.access.name for c in clauses.of(tree.Stage))}
+        again = _again(course, [p for p in phases if p], table, held)
+        phases = [
+            p if p and p.equation is e else _phase(e, general, apart.get(e.target, ()), setting, span)
+            for p, e in zip(phases, again, strict=True)
+        ]
     wrong = len(problems) > 0  # what is wrong elsewhere leaves factors idle
     for factor in (f for f in table.values() if f.name not in setting.used and not wrong):
-        problems.say("TG134.carried" if factor.carried else "TG134.own", factor.span, name=factor.name)
-    whole = [replace(p, reduce=reduced.get(p.equation.target, ())) for p in phases if p is not None]
+        _idle(factor, targets, course)
+    whole = [replace(p, reduce=combined.get(p.equation.target, ())) for p in phases if p is not None]
     grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
     time = tuple(f.name for f in table.values() if f.sort == "time")
-    keeps = _kept(clauses, course.op, problems)
     if len(whole) < len(phases):
         return None
-    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps)
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, kept(clauses, course.op, problems))
     made = staged(made, clauses, course.op, table, scope, course.where)
     made = replace(made, phases=tuple(_left(course, number, phase) for phase in made.phases))
     for phase in made.phases:
         _reads(course, number, phase)
     return made
+
+
+def _again(course: Course, phases: Sequence[Phase], table: Table, held: set[str]) -> tuple[Equation, ...]:
+    """The equations, those of intermediates put in where a thread has to compute them again."""
+    between = {t.name for t in course.op.intermediates} - {*course.left, *course.heads}
+    time = [f.name for f in table.values() if f.sort == "time"]
+    return computed_again(phases, time, held.union(p.equation.target for p in phases) - (between - held))
+
+
+def _idle(factor: Factor, targets: Sequence[str], course: Course) -> None:
+    """Says that nothing is computed from a factor; where an equation of another launch has such an index, that this one may compute it again."""
+    for name, equation in course.equations.items():
+        if name not in targets and factor.name in (a.name for a in indices(equation, course.scope)):
+            every = ", ".join(t for t in course.equations if t in (*targets, name))
+            course.scope.problems.say("TG134.elsewhere", factor.span, equation.span, name=factor.name, target=name, every=every)
+            return
+    course.scope.problems.say("TG134.carried" if factor.carried else "TG134.own", factor.span, name=factor.name)
 
 
 def _left(course: Course, number: int, phase: Phase) -> Phase:
@@ -215,56 +239,6 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
             problems.say("TG138.program", factor.span, name=factor.name, example=example)
     grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
     return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
-
-
-def _special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
-    """The compute clauses that are for one equation only, by its name."""
-    found: dict[str, tuple[tree.Compute, ...]] = {}
-    per = clauses.of(tree.ForEquation)
-    special: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
-    special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
-    for name, span, computes in special:
-        if name not in targets:
-            problems.say("TG101.equation", span, near=targets, name=name, known=targets)
-        found[name] = (*found.get(name, ()), *computes)
-    for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
-        problems.say("TG109.special", clause.span)
-    return found
-
-
-def _reduced(
-    clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
-) -> dict[str, tuple[tree.Reduce, ...]]:
-    """The reduce clauses by equation, those inside of `for s { … }` too."""
-    found: dict[str, tuple[tree.Reduce, ...]] = {}
-    for clause in clauses.anywhere(tree.Reduce):
-        unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
-        unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
-        unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
-        home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
-        if home:
-            problems.say("TG535.home", clause.span, home.span, equation=clause.equation, home=home.equation)
-        for name, kind, known in unknown:
-            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
-        seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
-        for name in (n for n in clause.factors if n in seen):
-            problems.say("TG102.combined", clause.span, seen[name].span, name=name)
-        if not unknown:
-            found[clause.equation] = (*found.get(clause.equation, ()), clause)
-    return found
-
-
-def _kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
-    """The inputs and intermediates that are kept in registers, or by a core."""
-    kept: dict[str, tree.Keep] = {}
-    inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
-    for clause in clauses.of(tree.Keep):
-        if clause.tensor not in inputs:
-            problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
-        elif clause.space != "register":
-            problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
-        kept[clause.tensor] = clause
-    return tuple(kept.values())
 
 
 def _phase(

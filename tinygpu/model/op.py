@@ -42,7 +42,7 @@ Variant = tuple[tuple[str, str], ...]  # what a variable of a family, or a param
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A named array: `shape` of index terms over the sizes; rank 0 inputs are scalar arguments. `role`: input, output, intermediate. An output may
-    lie in the memory of the input that `inplace` names."""
+    lie in the memory of the input that `inplace` names; where a call says how an array lies in memory, it is `strided`, else it lies in rows."""
 
     name: str
     dtype: str
@@ -50,6 +50,7 @@ class Tensor:
     role: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     inplace: str = ""
+    strided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,8 @@ def variants(op: tree.Op) -> tuple[Variant, ...]:
     ((('S', 'f16'), ('T', 'f64')), (('S', 'f32'), ('T', 'f64')))
     """
     names = [family.variable for family in op.families]
-    return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in product(*(family.dtypes for family in op.families)))
+    choices = product(*([dtype.name for dtype in family.dtypes] for family in op.families))
+    return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in choices)
 
 
 def source(file: tree.File, op: tree.Op, variant: Variant = ()) -> tuple[Declared, ...]:

@@ -20,7 +20,7 @@ from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, laid_out
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
-from tinygpu.model.work import Factor, by_index, factor_table, with_written_extents
+from tinygpu.model.work import Factor, Placement, by_index, factor_table, with_written_extents
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
@@ -209,7 +209,10 @@ def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Ar
     axes = tuple(Axis(s.name, Const(s.extent), "data", n.span) for s, n in zip(sides, access.index, strict=True))
     equation = Equation(f"the tile of {access.name}", axes, Const(0), access.span)
     setting = Setting(scope, table, around.where, access.span)
-    arrow = owner(equation, by_index(said.compute, table, frozenset(a.name for a in axes), scope), setting)
+    ones = {
+        a.name: Placement((a.name,), (), a.span, (), tree.Number("0")) for a in axes if a.extent == Const(1) and a.name not in table
+    }
+    arrow = owner(equation, {**ones, **by_index(said.compute, table, frozenset(a.name for a in axes), scope)}, setting)
     for factor in (f for f in table.values() if arrow is not None and (said.work or f.sort != BLOCK)):
         if factor.name not in setting.used:
             scope.problems.say("TG134.tile", factor.span, name=factor.name)

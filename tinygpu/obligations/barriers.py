@@ -243,7 +243,7 @@ def meet(launch: Launch, first: Access, second: Access) -> Iterator[Claim]:
 
 def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     """Threads that meet so are one thread, or of one warp."""
-    carried = {a.name for a in launch.grid}
+    carried = {a.name for a in launch.grid + launch.turns}
     names: dict[str, Term] = {a.name: Var(a.name + LATER) for a in second.point.axes if a.name not in carried}
     axes = tuple(type(a)(a.name + LATER, substitute(a.extent, names), a.sort, a.span) for a in second.point.axes if a.name in names)
     there = Region(axes, tuple(substitute(g, names) for g in second.point.guard))

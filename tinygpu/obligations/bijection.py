@@ -56,11 +56,11 @@ class Part:
         return Part(axes, tuple(substitute(g, names) for g in self.guard), tuple(substitute(t, names) for t in self.terms))
 
 
-def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, Term]) -> Term:
+def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, Term], promises: tuple[Term, ...] = ()) -> Term:
     """The goal that `target` is reached: by the witness of one of the parts."""
     ways = []
     for part in parts:
-        witness = preimage(part.terms, part.axes, target, conjunction(*part.guard))
+        witness = preimage(part.terms, part.axes, target, conjunction(*part.guard), promises)
         inside = [substitute(within(Var(a.name), a.extent), witness) for a in part.axes]
         guard = [substitute(g, witness) for g in part.guard]
         lands = [equal(substitute(t, witness), k) for t, k in zip(part.terms, target, strict=True)]

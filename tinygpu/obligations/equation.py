@@ -6,7 +6,7 @@
 
 Comes in: a program, for its op, and the trace. Goes out: formulas, and claims that something exists, which the solver answers with a model. The one
 idea: an equation that reads what is not there names no value, so that every program would compute it. What is partial in the data stays so:
-`where_defined` says it, beside the verdict.
+`where_defined` of `values` says it, beside the verdict.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, parts, ranges
 from tinygpu.category.settle import within
-from tinygpu.category.term import INDEX, TRUE, App, Const, Fold, Read, Term, Var, conjunction, conjuncts, substitute, text
+from tinygpu.category.term import App, Const, Fold, Read, Term, Var, conjunction, conjuncts, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
-from tinygpu.obligations.defined import PARTIAL, condition, partial
 from tinygpu.obligations.induced import endless
 from tinygpu.obligations.made import compared
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
@@ -80,57 +78,6 @@ def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
         match part:
             case App("floordiv" | "mod" | "ceildiv", (_, by), "index") if not isinstance(by, Const):
                 yield part, where
-
-
-def where_defined(op: Op) -> tuple[str, ...]:
-    """Where the equations of an op have values: a condition for each operation on data that may have none."""
-    found: dict[str, None] = {}
-    for equation in op.equations:
-        for term, point in partial(equation.value, start(op, equation), folds=True):
-            if isinstance(term, App) and term.op in PARTIAL and term.dtype != INDEX:
-                least = sign(term.args[-1], op, point)  # of the divisor, or of the one operand
-                if least < 0 or (least == 0 and term.op != "sqrt"):
-                    found[text(condition(term))] = None
-    return tuple(found)
-
-
-def sign(term: Term, op: Op, point: Region) -> int:
-    """1 where a value is surely positive, 0 where it is surely not negative, else -1.
-
-    >>> from tinygpu.category.term import TRUE
-    >>> x, op = Read("x", (), "f32"), Op("o", (), (), (), (), ())
-    >>> square = App("mul", (x, x), "f32")
-    >>> [sign(t, op, Region(())) for t in (x, square, App("add", (square, Const(1.0, "f32")), "f32"), App("exp", (x,), "f32"))]
-    [-1, 0, 1, 1]
-    """
-    match term:
-        case Const(value):
-            return 1 if value > 0 else 0 if value == 0 else -1
-        case Read(name, index) if any(e.target == name and not e.along for e in op.equations):
-            equation = op.equation(name)
-            bind = {a.name: i for a, i in zip(equation.axes, index, strict=True)}
-            return sign(substitute(equation.value, bind), op, point)
-        case App(name) if name in FUNCTION and FUNCTION[name].positive:
-            return 1
-        case App("abs"):
-            return 0
-        case App("cast", (inner,)) if inner.dtype == INDEX:
-            return 1 if point.settled(inner >= 1) == TRUE else 0 if point.settled(inner >= 0) == TRUE else -1
-        case App("cast" | "sqrt" | "rsqrt", (inner,)):
-            return sign(inner, op, point)
-        case App("mul", (a, b)) if a == b:
-            return 0
-        case App("add" | "mul" | "div" | "max" | "min" | "select" as how, args):
-            signs = [sign(a, op, point) for a in args[how == "select" :]]
-            return max(signs) if how == "max" or (how == "add" and min(signs) >= 0) else min(signs)
-        case Fold("sum" | "max" | "min" | "prod" as how):
-            fold, there = point.opened(term)
-            inside = sign(fold.body, op, there.under(fold.guard))
-            first: dict[str, Term] = {a.name: Const(0) for a in term.axes}
-            filled = conjunction(*(a.extent >= 1 for a in term.axes), substitute(term.guard, first))
-            some = how == "prod" or point.settled(filled) == TRUE  # a maximum over nothing is not positive
-            return inside if some else min(inside, 0) if how == "sum" else -1 if how == "max" else inside
-    return -1
 
 
 def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:

@@ -43,6 +43,7 @@ from tinygpu.category.term import (
     whole,
 )
 from tinygpu.category.total import INFINITE, limited, total
+from tinygpu.obligations.counted import counted
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.record import replace
@@ -175,7 +176,7 @@ def with_theorems(claim: Claim, sizes: tuple[str, ...]) -> Claim:
     terms = parts(tuple(t for t in said if not whole(t)))
     casts = any(isinstance(t, App) and t.op == "cast" and t.dtype in INTEGERS and t.args[0].dtype == INDEX for t in terms)
     whole_sizes = [Var(s) <= LARGEST for s in sizes if any(s in variables(t) for t in said)] if casts else []
-    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *whole_sizes)))
+    facts = tuple(dict.fromkeys((*_infinities(terms), *_functions(terms), *_counts(terms), *whole_sizes)))
     return replace(claim, hypotheses=claim.hypotheses + facts) if facts else claim
 
 
@@ -207,6 +208,12 @@ def _infinities(terms: dict[Term, None]) -> Iterator[Term]:
                 if there != FALSE:
                     less = App("lt", ordered, BOOL)
                     yield less if there == TRUE else App("or", (negation(there), less), BOOL)
+
+
+def _counts(terms: dict[Term, None]) -> Iterator[Term]:
+    """How large sums of integers are."""
+    for fold in (t for t in terms if isinstance(t, Fold)):
+        yield from counted(fold)
 
 
 def _functions(terms: dict[Term, None]) -> Iterator[Term]:

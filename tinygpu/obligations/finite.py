@@ -74,7 +74,7 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
             return _chosen(condition, apart(then, sign, point, ends), apart(otherwise, sign, point, ends))
         case App("min" | "max" as op, args):
             several = [apart(a, sign, point, ends) for a in args]
-            return _some(*several) if (op == "max") == (sign == LOW) else conjunction(*several)
+            return some(*several) if (op == "max") == (sign == LOW) else conjunction(*several)
         case App("neg", (inner,)):
             return apart(inner, -sign, point, ends)
         case App("abs", (inner,)):
@@ -88,7 +88,7 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
 
 def blended(fold: Fold, point: Region, ends: Ends) -> Term:
     """Where a sum or a product of what may be infinite has a value: not both infinities are in it."""
-    return _some(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
+    return some(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
 
 
 def _bounded(carrier: str, place: int, sign: int) -> bool:
@@ -137,10 +137,11 @@ def _fold(fold: Fold, sign: int, point: Region, ends: Ends) -> Term:
 def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:
     if then == otherwise:
         return then
-    return _some(conjunction(condition, then), conjunction(negation(condition), otherwise))
+    return some(conjunction(condition, then), conjunction(negation(condition), otherwise))
 
 
-def _some(*ways: Term) -> Term:
+def some(*ways: Term) -> Term:
+    """Where one of these holds."""
     if TRUE in ways:
         return TRUE
     kept = tuple(dict.fromkeys(w for w in ways if w != FALSE))

@@ -30,9 +30,15 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         stores = [a for a in trace.of(Access) if a.array == output and a.write]
         for read in reads:
             for store in stores:
-                if read.place.launch < store.place.launch:
+                if read.place.launch < store.place.launch and not in_turn(program, read, store):
                     continue
                 yield _alone(program, read, store)
+
+
+def in_turn(program: Program, read: Access, store: Access) -> bool:
+    """Whether one loop is around both launches, in which each comes before the other."""
+    ours, theirs = (program.launches[a.place.launch].turns for a in (read, store))
+    return bool({*ours} & {*theirs})
 
 
 def _alone(program: Program, read: Access, store: Access) -> Obligation:
@@ -44,7 +50,8 @@ def _alone(program: Program, read: Access, store: Access) -> Obligation:
     title = f"{read.array} and {store.array} may be one array, and an element is read by another thread than stores it, or later"
     sentence = f"{element} is read only by the thread that stores it, and before"
     labels = (Label(read.span, "read here"), Label(store.span, "stored here"))
-    goal = _ordered(program, read, store) if read.place.launch == store.place.launch else FALSE
+    one = read.place.launch == store.place.launch and not in_turn(program, read, store)
+    goal = _ordered(program, read, store) if one else FALSE
     return Obligation("inplace", "TG308", title, sentence, hypotheses, goal, labels, HELP)
 
 

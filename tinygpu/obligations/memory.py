@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tinygpu.category.inverse import inverses
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
 from tinygpu.category.term import FALSE, Axis, Term, Var, conjunction, negation, reads, substitute, text, variables
@@ -104,10 +105,11 @@ def cover(program: Program, trace: Trace) -> Iterator[Claim]:
         parts = tuple(s for s in trace.of(Store) if s.tensor == output.name)
         element = tuple(Axis(f"{output.name}.{axis}", extent) for axis, extent in enumerate(output.shape))
         point = Region(element, preconditions(program)).under(*changed(program.op, output.name, element))
-        goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents)
+        goal = onto(tuple(part(s) for s in parts), tuple(Var(a.name) for a in element), point.extents, program.op.promises)
         labels = tuple(Label(s.step.span, f"the store to {output.name}") for s in parts) or (Label(program.span, "no store"),)
         title = f"some elements of {output.name} are never stored"
-        yield Obligation("cover", "TG201", title, f"every element of {output.name} is stored", point.facts, goal, labels)
+        sentence, help = f"every element of {output.name} is stored", undone(program.op, parts, "{0}[from[k]] == k")
+        yield Obligation("cover", "TG201", title, sentence, point.facts, goal, labels, help)
 
 
 def changed(op: Op, output: str, element: tuple[Axis, ...]) -> Iterator[Term]:
@@ -137,15 +139,24 @@ def once(program: Program, trace: Trace) -> Iterator[Claim]:
 
 
 def _twice(program: Program, output: str, stores: tuple[Store, ...], alone: bool) -> Iterator[Claim]:
-    for p, q, hypotheses, goal in collisions(tuple(map(part, stores)), Region((), preconditions(program))):
+    turns = program.launches[stores[0].launch].turns if stores else ()  # which order the launches
+    parts = tuple(Part(tuple(a for a in s.point.axes if a not in turns), s.point.guard, s.index) for s in stores)
+    for p, q, hypotheses, goal in collisions(parts, Region(turns, preconditions(program))):
         if p == q and not alone:
             continue
         labels = [Label(stores[p].step.span, "stored here")]
         labels += [Label(stores[q].step.span, "and here")] if p != q else []
         title = f"one element of {output} is stored twice"
         sentence = f"no two points of {'the work' if p == q else 'two stores'} store one element of {output}"
-        help = guard_it(stores[p]) if p == q else ""
+        help = (guard_it(stores[p]) or undone(program.op, (stores[p],), "from[{0}[k]] == k")) if p == q else ""
         yield Obligation("once", "TG202", title, sentence, hypotheses, goal, tuple(labels), help)
+
+
+def undone(op: Op, stores: tuple[Store, ...], promise: str) -> str:
+    """What would tell who stores an element whose index is data: another input, promised to undo that."""
+    known = {name for p in op.promises for pair in inverses(p) for name in pair}
+    data = [r.tensor for s in stores if s.tensor not in op.continued for i in s.index for r in reads(i) if r.tensor not in known]
+    return f"give the op the inverse of {data[0]}, and promise it: where all[k] ({promise.format(data[0])})" if data else ""
 
 
 def guard_it(store: Store) -> str:

@@ -38,7 +38,7 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
-    extents = [a.extent for launch in program.launches for a in launch.grid + launch.block]
+    extents = [a.extent for launch in program.launches for a in launch.axes]
     for extent in dict.fromkeys((*extents, *(e for w in program.workspaces for e in w.extents))):
         yield from divisions(extent, Region((), preconditions(program)), (Label(program.span, f"{text(extent)} is an extent"),))
     for computed in evaluated(trace):
@@ -49,7 +49,10 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         if wide:
             yield fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
         yield from divisions(term, point, labels)
-    for name, shape in (*((t.name, t.shape) for t in program.op.tensors), *((w.name, w.extents) for w in program.workspaces)):
+    rows = (
+        (t.name, t.shape) for t in program.op.tensors if not t.strided
+    )  # of others a call says where elements lie, and is asked
+    for name, shape in (*rows, *((w.name, w.extents) for w in program.workspaces)):
         if len(shape) > 1:
             sides = tuple(e if simple(e) else Var(f"{name}.{a}.extent") for a, e in enumerate(shape))  # it is so of all extents
             axes = tuple(Axis(f"{name}.{a}", e) for a, e in enumerate(sides))
@@ -152,6 +155,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
         if any(c < 0 for monomial, c in polynomial(extent).items() if monomial):  # what is taken away was there before
             out.update(dict.fromkeys(part for part in subterms(extent) if part != extent and not _below(part, extent)))
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
+    out.update(dict.fromkeys(axis.extent for launch in program.launches for axis in launch.turns))
     for computed in evaluated(trace):
         for part in subterms(computed.term):
             bound, least = upper(part, computed.point), lower(part, computed.point)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import elements
 from tinygpu.category.term import Axis, Const, Term
+from tinygpu.model.op import Op
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import reads_of, walk_steps
@@ -24,7 +25,7 @@ STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
 
 def arrays(program: Program) -> Mapping[str, Array]:
     """Every array of a program by its name; names are unique in a program."""
-    given = (Array(t.name, t.dtype, t.shape, SPACES[t.role], span=t.span) for t in program.op.tensors)
+    given = (Array(t.name, t.dtype, t.shape, SPACES[t.role], span=t.span, strided=t.strided) for t in program.op.tensors)
     cells = (array for launch in program.launches for array in arrays_in(launch.body))
     return {array.name: array for array in (*given, *program.workspaces, *cells)}
 
@@ -34,7 +35,7 @@ def names_of(program: Program) -> set[str]:
     op, found = program.op, {*program.op.sizes, *arrays(program)}
     found |= {*(t.name for t in op.intermediates), *(a.name for e in op.equations for a in e.axes)}
     for launch in program.launches:
-        found |= {a.name for a in launch.grid + launch.block} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
+        found |= {a.name for a in launch.axes} | {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
     return found
 
 
@@ -76,6 +77,19 @@ def address(shape: Sequence[Term], index: Sequence[Term]) -> Term:
     return offset
 
 
+def strides(op: Op) -> dict[str, tuple[str, ...]]:
+    """Of each strided tensor what its strides are called, in elements: numbers of a call, one for each axis. Element x lies `Σ strideₐ · xₐ` elements
+    from the first one.
+
+    >>> from tinygpu.category.term import Var
+    >>> from tinygpu.model.op import Tensor
+    >>> M, N = Var("M"), Var("N")
+    >>> strides(Op("o", ("M", "N"), (Tensor("A", "f32", (M, N), "input", strided=True),), (), (), ()))
+    {'A': ('A stride 0', 'A stride 1')}
+    """
+    return {t.name: tuple(f"{t.name} stride {axis}" for axis in range(len(t.shape))) for t in op.tensors if t.strided}
+
+
 READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
 
 
@@ -95,6 +109,8 @@ def accesses(launch: Launch) -> dict[str, frozenset[str]]:
 def once(program: Program, number: int) -> frozenset[str]:
     """`program × launch → the global arrays of which it touches each element at most once`, and no other launch any; none where all are
     such, as then there is nothing to keep."""
+    if program.launches[number].turns:
+        return frozenset()
     touched = [accesses(launch) for launch in program.launches]
     here = {name for name in touched[number] if sum(name in one for one in touched) == 1}
     outputs = {t.name for t in program.op.outputs if t.name in here and touched[number][t.name] == {STORE}}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tinygpu.category.term import DTYPES, Axis, Const, Term
+from tinygpu.category.region import Region
+from tinygpu.category.term import DTYPES, Axis, Const, Term, Var, substitute
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
@@ -26,12 +27,22 @@ from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
-from tinygpu.program.traverse import written
+from tinygpu.program.traverse import map_steps, map_terms, written
+from tinygpu.program.turns import launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
 
 MOST = 2000  # steps of a program
+
+
+def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
+    """A launch whose loop at a depth has another name than in the text."""
+    if name == axis.name:
+        return launch
+    new = {name: Var(axis.name)}
+    turns = (*launch.turns[:depth], axis, *launch.turns[depth + 1 :])
+    return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
 
 
 def read(machine: Machine) -> Program:
@@ -61,7 +72,7 @@ class Reader:
     """One pass over the statements. `arrays` are those that the launch at hand knows, `declared` those of all launches so far, `earlier` those
     that only earlier ones know, `taken` what the names of a program may not be, `stored` the outputs that earlier launches assign; `axes` are
     the workers and loops around the place, `listed` the loops over listed values there, with the value at hand, and `depth` is 0 in a program,
-    1 in a launch, and more in its loops and guards; `around` is how many of the listed values stand around the launch, and `made` counts steps."""
+    1 in a launch, and more in its loops and guards; `loops` are those around the launch that go as far as sizes, and `looped` the names of all; `around` is how many of the listed values stand around the launch, and `made` counts steps."""
 
     machine: Machine
     problems: Problems = field(default_factory=Problems)
@@ -73,6 +84,8 @@ class Reader:
     stored: set[str] = field(default_factory=set)
     depth: int = 0
     listed: dict[str, int] = field(default_factory=dict)
+    loops: tuple[Axis, ...] = ()
+    looped: set[str] = field(default_factory=set)
     around: int = 0
     made: int = 0
 
@@ -101,6 +114,11 @@ class Reader:
         """What may be assigned: the outputs, and the arrays at hand."""
         return {t.name: t for t in self.op.outputs} | self.arrays
 
+    @property
+    def memory(self) -> set[str]:
+        """What outlives a launch."""
+        return {t.name for t in self.op.outputs} | {w.name for w in self.workspaces}
+
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
         if not tree.launching(body):
@@ -126,10 +144,35 @@ class Reader:
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
-                for _ in self.turns(statement, ()):
-                    yield from self.sequence(statement.body)
+                if self.sized(statement):
+                    yield from self.loop(statement)
+                    continue
+                turns = [tuple(self.sequence(statement.body)) for _ in self.turns(statement, self.loops)]
+                yield from launches_reached(turns, self.memory)
             elif place not in workspaces:
                 self.problems.say("TG157.beside", statement.span)
+
+    def sized(self, statement: tree.For) -> bool:
+        """Whether a loop around launches goes as far as the sizes say."""
+        ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
+        return any(set(names_in(expr)) & {*self.op.sizes} for expr in ends)
+
+    def loop(self, statement: tree.For) -> Iterator[Launch]:
+        """`for t < T { launch … }`: the launches of any turn, in a loop whose name no other of the program has."""
+        name, span, known = statement.name, statement.span, self.loops
+        if self.scope(known).hides(name, span, "the loop"):
+            return
+        if statement.start is not None or statement.extent is None:
+            self.problems.say("TG157.turns", span, name=name)
+            return
+        axis = Axis(name, self.extent(statement.extent, name, False, known), "time", span)
+        self.loops = (*known, axis)
+        found = tuple(self.sequence(statement.body))
+        self.loops = known
+        if name in self.looped:
+            axis = replace(axis, name=self.fresh(name))
+        self.looped.add(axis.name)
+        yield from (in_loop(one, len(known), name, axis) for one in found)
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
@@ -141,13 +184,13 @@ class Reader:
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
         axes = levels["grid"] + levels["block"]
         for position, axis in enumerate(axes):
-            self.scope(axes[:position]).hides(axis.name, axis.span, "the factor")
+            self.scope((*self.loops, *axes[:position])).hides(axis.name, axis.span, "the factor")
         if self.machine.program is not None:  # in a text; the names of a program are its own
             self.earlier = {*self.declared} - {w.name for w in self.workspaces}
         self.around = len(self.listed)
-        body = self.inner(statement.body, axes)
+        body = self.inner(statement.body, (*axes, *self.loops))
         self.stored |= written(body) & {t.name for t in self.op.outputs}
-        return Launch(levels["grid"], levels["block"], body, statement.span)
+        return Launch(levels["grid"], levels["block"], body, statement.span, self.loops)
 
     def named(self, name: str) -> str:
         """What an array is called in the program: as in the text, unless an earlier launch has one of that name."""
@@ -207,7 +250,8 @@ class Reader:
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
-        return tuple(step for _ in self.turns(statement, axes) for step in self.steps(statement.body, axes))
+        turns = [self.steps(statement.body, axes) for _ in self.turns(statement, axes)]
+        return steps_reached(turns, Region(axes), self.memory)
 
     def turns(self, statement: tree.For, axes: tuple[Axis, ...]) -> Iterator[int]:
         """The values of a loop that are known, in order; while one is at hand, the loop's name is that number."""
@@ -227,10 +271,6 @@ class Reader:
         ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
         numbers: list[int] = []
         for expr in ends:
-            inside = () if listed else sorted(set(names_in(expr)) & set(self.op.sizes))
-            if inside:
-                self.problems.say("TG157.turns", expr.span, name=statement.name, size=inside[0])
-                return
             value = index(expr, self.constants())
             if not isinstance(value, Const):
                 return  # said: only numbers and params are known there

@@ -6,11 +6,13 @@ The one idea: the text is the program, so `read` of what is printed here gives a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tinygpu.category.term import Axis
 from tinygpu.model.op import needed
 from tinygpu.program.expression import expression
 from tinygpu.program.statement import to_array, to_statement
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import CPU, of_cpu
@@ -58,24 +60,33 @@ def plain_name(title: str) -> str:
 def to_statements(program: Program) -> tuple[tree.Statement, ...]:
     """`program → statements`, without spans. One launch is its body; several are `launch` statements with their work objects, after
     the workspaces between them."""
-    launches = launched(program)
-    statements: tuple[tree.Statement, ...] = (
-        (*map(to_array, program.workspaces), *launches) if several(program) else launches[0].body
-    )
+    launches: tuple[tree.Statement, ...] = launched(program)
+    statements = (*map(to_array, program.workspaces), *launches)
+    if not several(program):
+        (alone,) = launches
+        assert isinstance(alone, tree.LaunchStatement), "in no loop"
+        statements = alone.body
     return of_cpu(statements) if program.arch == CPU else statements
 
 
-def launched(program: Program) -> tuple[tree.LaunchStatement, ...]:
-    """The launches as statements, with their work objects."""
+def launched(program: Program) -> tuple[tree.Statement, ...]:
+    """The launches as statements, with their work objects, in the loops around them."""
     scalars = frozenset(t.name for t in program.op.inputs if not t.shape)
-    return tuple(
-        tree.LaunchStatement(levels(one), tuple(to_statement(step, scalars) for step in one.body)) for one in program.launches
-    )
+
+    def each(launches: tuple[Numbered, ...], depth: int) -> Iterator[tree.Statement]:
+        for axis, run in loops_around(launches, depth):
+            if axis is not None:
+                yield tree.For(axis.name, expression(axis.extent), tuple(each(run, depth + 1)))
+            for _, one in run if axis is None else ():
+                yield tree.LaunchStatement(levels(one), tuple(to_statement(step, scalars) for step in one.body))
+
+    return tuple(each(tuple(enumerate(program.launches)), 0))
 
 
 def several(program: Program) -> bool:
     """Whether the launches of a program are written as statements."""
-    return len(program.launches) != 1 or bool(program.workspaces) or recut(program)
+    looped = any(one.turns for one in program.launches)
+    return len(program.launches) != 1 or bool(program.workspaces) or looped or recut(program)
 
 
 def recut(program: Program) -> bool:

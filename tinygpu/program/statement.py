@@ -193,6 +193,8 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     elif not has_atomic(update, tensor.dtype):
         message, known = ("TG159.dtype", ATOMICS[update]) if update in ATOMICS else ("TG159.monoid", tuple(ATOMICS))
         say(message, span, tensor.span, name=name, update=update, dtype=tensor.dtype, known=known)
+    elif tensor.strided:
+        say("TG165.program", span, tensor.span, name=name)
     else:
         return True
     return False

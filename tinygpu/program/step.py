@@ -8,6 +8,7 @@ The one idea: a program is the same thing for a derived and for a hand-written m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TypeAlias
 
 from tinygpu.category.bounds import natural
@@ -28,7 +29,8 @@ WARP = 32  # threads of a block that stand next to each other
 class Array:
     """Elements, of a space that says whose they are (`space.py`). In a body, where a thread's and a block's cells are declared, which
     start unwritten; a workspace is declared by the program, with extents over the sizes, none of them negative: what a text gives below
-    0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds.
+    0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds; of a `strided`
+    input or output a call says it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Array:
     space: Space
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    strided: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -147,13 +150,20 @@ Step: TypeAlias = Array | Assign | For | If | Sync | Ghost
 class Launch:
     """One kernel: every point of `grid` is a block, every point of `block` (row-major) a thread, and each runs `body`.
 
-    Launches run one after the other. Blocks of one launch know nothing of each other.
+    Launches run one after the other. Blocks of one launch know nothing of each other. `turns` are the loops around it, outermost first: launches
+    next to each other in one loop, whose name no other has, go in turn (`loops_around`).
     """
 
     grid: tuple[Axis, ...]
     block: tuple[Axis, ...]
     body: tuple[Step, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    turns: tuple[Axis, ...] = ()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Where its steps stand: the factors, and then the loops around it."""
+        return self.grid + self.block + self.turns
 
     @property
     def blocks(self) -> Term:
@@ -198,6 +208,24 @@ class Program:
     def serves(self, other: Program) -> bool:
         """Whether this may run wherever `other` may: it is for the same op, promises included, and has no precondition of its own."""
         return self.op == other.op and {*self.where} <= {*other.where}
+
+
+Numbered: TypeAlias = tuple[int, Launch]
+
+
+def loops_around(launches: tuple[Numbered, ...], depth: int = 0) -> Iterator[tuple[Axis | None, tuple[Numbered, ...]]]:
+    """Launches in order, as they stand in loops: each alone, or with the loop at a depth those that are in it.
+
+    >>> one, t = Launch((), (), ()), Axis("t", Const(8))
+    >>> each = Launch((), (), (), turns=(t,))
+    >>> [(axis.name if axis else "", [n for n, _ in run]) for axis, run in loops_around(tuple(enumerate((one, each, each, one))))]
+    [('', [0]), ('t', [1, 2]), ('', [3])]
+    """
+    for axis, run in groupby(launches, lambda one: one[1].turns[depth] if len(one[1].turns) > depth else None):
+        if axis is None:
+            yield from ((None, (one,)) for one in run)
+        else:
+            yield axis, tuple(run)
 
 
 def body_of(step: Step) -> tuple[Step, ...]:

@@ -33,10 +33,10 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.obligations.dataflow import execute
-from tinygpu.obligations.equation import where_defined
 from tinygpu.obligations.named import element, inlined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.trace import Store, every_cell
+from tinygpu.obligations.values import where_defined
 from tinygpu.program.step import Array, Assign, Program, Sync
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass

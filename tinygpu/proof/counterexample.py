@@ -205,7 +205,7 @@ def meeting(program: Program, seen: Misbehaviour) -> tuple[Label, ...]:
     """The factors in which two colliding threads differ, where they are declared."""
     if not isinstance(seen, DoubleStore):
         return ()
-    axes = {a.name: a.span for launch in program.launches for a in launch.grid + launch.block}
+    axes = {a.name: a.span for launch in program.launches for a in launch.axes}
     pairs = zip(seen.first.lane, seen.at.lane, strict=False)
     return tuple(Label(axes[n], f"{n} {v} and {n} {w} meet") for (n, v), (m, w) in pairs if v != w and n == m and axes[n].line)
 

@@ -91,7 +91,7 @@ def as_the_equation(program: Program, left: Sequence[Open]) -> Iterator[Try]:
     for claim in dict.fromkeys(o.claim for o in left if isinstance(o.claim, Obligation) and len(o.claim.forms) == 2):
         theirs = claim.forms[1]
         known = {*program.op.sizes, *(t.name for t in program.op.inputs)}
-        free = variables(theirs) - {a.name for launch in program.launches for a in (*launch.grid, *launch.block)}
+        free = variables(theirs) - {a.name for launch in program.launches for a in launch.axes}
         if any(isinstance(t, Fold) for t in walk(theirs)) or not {*tensors(theirs), *free} <= known or not claim.labels:
             continue
         for step in program.steps:

@@ -34,7 +34,8 @@ from tinygpu.simulate.fault import (
     SimulationBudget,
     Uninitialised,
 )
-from tinygpu.simulate.inputs import edge_inputs, ends_inputs, promised, random_inputs
+from tinygpu.simulate.inputs import edge_inputs, ends_inputs, random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.sizes import lane_steps

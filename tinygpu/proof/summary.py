@@ -10,7 +10,7 @@ from collections import Counter
 
 from tinygpu.category.term import text
 from tinygpu.hardware.arch import CPU
-from tinygpu.obligations.equation import where_defined
+from tinygpu.obligations.values import where_defined
 from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import numerics_of

@@ -29,7 +29,8 @@ from tinygpu.program.traverse import terms
 from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
-from tinygpu.simulate.inputs import ends_inputs, promised, random_inputs
+from tinygpu.simulate.inputs import ends_inputs, random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.sizes import admitted, sizes_to_try
@@ -142,7 +143,7 @@ def edges(program: Program) -> Iterator[dict[str, int]]:
 def numbers(program: Program) -> frozenset[int]:
     """The numbers of a program's index terms."""
     every = (term for step in program.steps for term in terms(step))
-    extents = (axis.extent for launch in program.launches for axis in launch.grid + launch.block)
+    extents = (axis.extent for launch in program.launches for axis in launch.axes)
     return frozenset(
         int(node.value)
         for term in (*every, *extents)

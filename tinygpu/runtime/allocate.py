@@ -59,7 +59,7 @@ def _copied(function: str, made: _View, source: _View, stream: Any) -> None:
     elif made.family == "cupy":
         with _current(sys.modules["cupy"].cuda, function, stream, made):
             made.owner[...] = sys.modules["cupy"].asarray(source.owner)
-    elif made.family in ("numba", "numba_cuda") and source.family == made.family:
+    elif made.family in ("numba", "numba_cuda") and source.family == made.family and made.steps is None is source.steps:
         made.owner.copy_to_device(source.owner, stream=stream or 0)
     else:
         _fail(TypeError, "TG811", function, f"{made.name} cannot begin as {source.name}: pass {source.name} itself as out=")

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.runtime.views import _HELD, _article, _fail, _View, _view
+from tinygpu.runtime.views import _HELD, _article, _fail, _rows, _View, _view
 
 
 def _shown_sizes(sizes: dict[str, int]) -> str:
@@ -81,12 +81,24 @@ def _given(function: str, out: Any, count: int, name: str = "out") -> tuple[Any,
     return tuple(many)
 
 
-def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int) -> _View:
+def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank: int, strided: bool = False) -> _View:
     """An array given as `out=`."""
-    view = _view(function, name, value, dtype, shape, rank, written=True)
+    view = _view(function, name, value, dtype, shape, rank, strided, written=True)
     if view.readonly:
         _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
+    if view.steps is not None:
+        _apart(function, view.name, view.steps, view.shape)
     return view
+
+
+def _apart(function: str, name: str, steps: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """That no two elements of an output are one: by size, each stride is larger than what the smaller ones reach."""
+    reach = 0
+    for step, extent in sorted((abs(s), e) for s, e in zip(steps, shape, strict=True) if e != 1):
+        if step <= reach:
+            said = f"with strides {steps}; each has to be larger than the smaller ones reach"
+            _fail(ValueError, "TG807", function, f"{name} may have two elements at one place, {said}")
+        reach += step * (extent - 1)
 
 
 def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
@@ -104,15 +116,49 @@ def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) ->
 def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ...], same: tuple[tuple[int, int], ...] = ()) -> None:
     """No output shares memory with an input or with another output; but of the pairs that may be the `same` array, by their numbers."""
     for number, output in enumerate(outputs):
-        start, end = output.pointer, output.pointer + output.nbytes
+        start, end = _ends(output)
         for place, other in enumerate(inputs + outputs[:number]):
-            if (number, place) in same and output.pointer == other.pointer:
+            if (number, place) in same and output.pointer == other.pointer and output.steps == other.steps:
                 continue
-            if start < other.pointer + other.nbytes and other.pointer < end and output.nbytes and other.nbytes:
+            first, last = (other.pointer, other.pointer + other.nbytes) if other.steps is None else _ends(other)
+            if start < last and first < end and output.nbytes and other.nbytes and _meet(output, other):
                 said = f"{output.name} shares memory with {other.name}; outputs need memory of their own"
                 _fail(ValueError, "TG807", function, said)
 
 
+def _ends(view: _View) -> tuple[int, int]:
+    """The first byte of an array, and the one behind its last."""
+    if view.steps is None:
+        return view.pointer, view.pointer + view.nbytes
+    size, reached = view.nbytes // math.prod(view.shape), [s * (e - 1) for s, e in zip(view.steps, view.shape, strict=True)]
+    return view.pointer + size * sum(min(r, 0) for r in reached), view.pointer + size * (1 + sum(max(r, 0) for r in reached))
+
+
+def _meet(one: _View, other: _View) -> bool:
+    """Whether two arrays have a byte in common, where the one lies within the ends of the other: columns of one matrix need not. What numpy does not
+    find out soon counts as such."""
+    if one.steps is None and other.steps is None:
+        return True
+    try:
+        return bool(np.shares_memory(_shadow(one), _shadow(other), max_work=_SOON))  # type: ignore[arg-type]
+    except RuntimeError:  # too hard
+        return True
+
+
+def _shadow(view: _View) -> Any:
+    """An array of numpy that lies where a view does, on whatever device: nobody reads it."""
+    size = view.nbytes // math.prod(view.shape)
+    strides = tuple(size * step for step in (_rows(view.shape) if view.steps is None else view.steps))
+    interface = {"shape": view.shape, "strides": strides, "typestr": f"|V{size}", "data": (view.pointer, True), "version": 3}
+    return np.asarray(type("_Shadow", (), {"__array_interface__": interface})())
+
+
+def _strides(view: _View) -> Any:
+    """The strides as kernels take them: in elements, with 64 bits."""
+    return map(np.int64, _rows(view.shape) if view.steps is None else view.steps)
+
+
+_SOON = 1 << 12  # of what numpy counts as work
 _CALLED: set[Any] = set()  # kernels that have run in this process
 _LAYER: list[Any] = []  # the lock that CPU calls hold; None where they need none; empty before the first call
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinygpu.runtime.calls import _shown_sizes
+from tinygpu.runtime.calls import _ends, _shown_sizes
 from tinygpu.runtime.conditions import _kept, _Point, _python
 from tinygpu.runtime.cuda import _stream_of
 from tinygpu.runtime.views import _HELD, _driver, _fail, _View
@@ -68,21 +68,23 @@ def _to_host(function: str, view: _View, dtype: str, stream: Any) -> Any:
     """A copy of an array on a GPU, of any library; the caller's current context is what it was."""
     from cuda.core import Device
 
-    made = np.empty(view.shape, np.dtype(_HELD[dtype][0][-1]))
+    kind, (first, last) = np.dtype(_HELD[dtype][0][-1]), _ends(view)
     if not view.nbytes:
-        return made
+        return np.empty(view.shape, kind)
+    made = np.empty(last - first, np.uint8)
+    strides = None if view.steps is None else tuple(kind.itemsize * step for step in view.steps)
     handle, driver = _stream_of(function, stream, view), _driver()
     _, before = driver.cuCtxGetCurrent()
     Device(view.device).set_current()
     try:
         (error,) = driver.cuStreamSynchronize(handle or 1)
         if not int(error):
-            (error,) = driver.cuMemcpyDtoH(made.ctypes.data, view.pointer, view.nbytes)
+            (error,) = driver.cuMemcpyDtoH(made.ctypes.data, first, made.nbytes)
     finally:
         driver.cuCtxSetCurrent(before)
     if int(error):
         _fail(RuntimeError, "TG815", function, f"{view.name} cannot be copied from GPU {view.device} to check it: {error.name}")
-    return made
+    return np.ndarray(view.shape, kind, made, view.pointer - first, strides)
 
 
 def _promises(function: str, promises: list[_Promise], data: dict[str, _Data], sizes: dict[str, int]) -> None:

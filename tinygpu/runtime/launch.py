@@ -22,6 +22,7 @@ from tinygpu.runtime.calls import (  # noqa: F401
     _scalar,
     _shape_error,
     _size_given,
+    _strides,
     _writable,
 )
 from tinygpu.runtime.conditions import _divisors, _minus, _python, _surely
@@ -67,7 +68,7 @@ def _source(spec: _Spec) -> Iterator[str]:
 def _inputs(spec: _Spec) -> Iterator[str]:
     for name, (dtype, shape) in spec["inputs"].items():
         look = "_scalar" if shape is None else "_view"
-        more = "" if shape is None else f", {_shown(shape)!r}, {len(shape)}"
+        more = "" if shape is None else f", {_shown(shape)!r}, {len(shape)}{_lying(spec, name)}"
         yield f"v_{name} = {look}({spec['name']!r}, {name!r}, in_{name}, {dtype!r}{more})"
 
 
@@ -136,7 +137,7 @@ def _arrays(spec: _Spec, keyword: str, arrays: Mapping[str, Any], like: str, oth
     yield f"    {mine} = _given({title}, {keyword}, {len(arrays)}, {keyword!r})"
     for number, (name, (dtype, shape)) in enumerate(arrays.items()):
         said = keyword if len(arrays) == 1 else f"{keyword}[{number}]"
-        yield f"    v_{name} = _writable({title}, {said!r}, v_{name}, {dtype!r}, {_shown(shape)!r}, {len(shape)})"
+        yield f"    v_{name} = _writable({title}, {said!r}, v_{name}, {dtype!r}, {_shown(shape)!r}, {len(shape)}{_lying(spec, name)})"
         yield from ("    " + line for line in _fits(spec, name, shape, []))
     yield f"    _same_device({title}, {others} + {mine})"
     same = f", {tuple((n, place) for n, place, _ in spec['inplace'])!r}" if keyword == "out" and spec.get("inplace") else ""
@@ -205,13 +206,21 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
     yield "    index = np.int32 if bits == 32 else np.int64"
     arguments = [f"v_{n}.pointer" for n in _with_memory(spec)] + [f"v_{n}.pointer" for n in spec["workspaces"]]
     arguments += [f"_memory(v_{n}, {dtype!r})" for n, (dtype, shape) in spec["inputs"].items() if shape is None]
-    arguments += [f"index(n_{size})" for size in spec["sizes"]]
+    arguments += [f"index(n_{size})" for size in spec["sizes"]] + [f"*_strides(v_{name})" for name in spec.get("strided", ())]
+    around: tuple[tuple[str, str], ...] = ()
     for number, (_, blocks, *_) in enumerate(spec["launches"]):
-        yield f"    blocks = {_python(blocks)}"
+        turns = spec["turns"][number] if "turns" in spec else ()
+        same = next((n for n, (a, b) in enumerate(zip(around, turns, strict=False)) if a != b), min(len(around), len(turns)))
+        for depth, (name, extent) in enumerate(turns):
+            if depth >= same:
+                yield f"    {'    ' * depth}for t_{name} in range({_python(extent)}):"
+        around, inner = turns, "    " * (len(turns) + 1)
+        yield f"{inner}blocks = {_python(blocks)}"
         if not blocks.isdigit():
-            yield f"    if blocks > {_INT32}:"
-            yield "    " + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
-        yield f"    cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {', '.join(arguments)})"
+            yield f"{inner}if blocks > {_INT32}:"
+            yield inner + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
+        given = ", ".join([*arguments, *(f"index(t_{name})" for name, _ in turns)])
+        yield f"{inner}cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {given})"
 
 
 def _bounded(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:
@@ -239,6 +248,11 @@ def _first(spec: _Spec) -> str:
 
 def _with_memory(spec: _Spec) -> list[str]:
     return [name for name, (_, shape) in (spec["inputs"] | spec["outputs"]).items() if shape is not None]
+
+
+def _lying(spec: _Spec, name: str) -> str:
+    """What is said of an array that may lie in memory as it likes."""
+    return ", True" if name in spec.get("strided", ()) else ""
 
 
 def _views(names: Any) -> str:

@@ -20,19 +20,22 @@ _HELD = {  # dtype of the language: what may hold it, and its bytes
 }  # fmt: skip
 _USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
+_FARTHEST = 2**63 - 2**32  # bytes between the first and the last element of a strided array
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
 class _View:
-    """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given."""
+    """An array looked at: `device` is -1 on the CPU, else the ordinal of the GPU; `base` is what the CPU kernel is given. `steps` are how many
+    elements neighbours along each axis are apart, or None where the array lies in rows; `nbytes` are those of its elements."""
 
-    __slots__ = ("base", "device", "family", "name", "nbytes", "owner", "pointer", "readonly", "shape")
+    __slots__ = ("base", "device", "family", "name", "nbytes", "owner", "pointer", "readonly", "shape", "steps")
 
     def __init__(
-        self, name: str, owner: Any, family: str, device: int, at: int | None, shape: Any, nbytes: int, readonly: bool, base: Any
-    ):
+        self, name: str, owner: Any, family: str, device: int, at: int | None, shape: Any, nbytes: int, readonly: bool, base: Any,
+        steps: tuple[int, ...] | None = None,
+    ):  # fmt: skip
         self.name, self.owner, self.family, self.device = name, owner, family, device
-        self.shape, self.nbytes, self.readonly, self.base = shape, nbytes, readonly, base
+        self.shape, self.nbytes, self.readonly, self.base, self.steps = shape, nbytes, readonly, base, steps
         if at is not None:
             self.pointer = at
 
@@ -48,9 +51,11 @@ def _fail(error: type[Exception], code: str, function: str, message: str) -> NoR
     raise error(f"{code} {function}: {message}")
 
 
-def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: int, written: bool = False) -> _View:
-    """`value` as an argument: an array of `dtype` and `rank`, C-contiguous, aligned to its elements. `shape` is for messages only,
-    and so is whether it is `written`: a copy of an output helps nobody."""
+def _view(
+    function: str, name: str, value: Any, dtype: str, shape: str, rank: int, strided: bool = False, written: bool = False
+) -> _View:
+    """`value` as an argument: an array of `dtype` and `rank`, aligned to its elements, C-contiguous unless it may be `strided`. `shape` is for
+    messages only, and so is whether it is `written`: a copy of an output helps nobody."""
     if type(value) is np.ndarray and value.dtype in _USUAL[dtype] and value.ndim == rank:
         flags = value.flags
         if flags.c_contiguous and flags.aligned:
@@ -64,19 +69,28 @@ def _view(function: str, name: str, value: Any, dtype: str, shape: str, rank: in
         if view is not None:
             return view
     wanted = f"{name} must be {_article(_HELD[dtype][0][0])} array of shape {shape}"
-    family, device, pointer, extents, kind, contiguous, readonly, base = _look(function, name, value, wanted)
+    family, device, pointer, extents, kind, steps, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
         way = f"Make it with dtype={names[0]!r}" if written else f"Convert it, for example with {name}.astype({names[0]!r})"
         _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. {way}")
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
-    if not contiguous:
-        way = "Pass a contiguous array, and copy from it" if written else "Pass a contiguous copy of it"
-        _fail(ValueError, "TG805", function, f"{wanted}, C-contiguous; its strides are not. {way}")
-    if pointer % size:
+    if steps is not None and not strided:
+        copied = f"{name}.contiguous()" if family == "torch" else f"ascontiguousarray({name})"
+        way = "Pass a contiguous array, and copy from it" if written else f"Pass {copied}"
+        _fail(
+            ValueError,
+            "TG805",
+            function,
+            f"{wanted}, C-contiguous; its strides are not. {way}, or say {dtype}{shape} strided in the op",
+        )
+    if pointer % size or None in (steps or ()):
         _fail(ValueError, "TG813", function, f"{wanted}; its memory is not aligned to the {size} bytes of an element")
-    return _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base)
+    made = _View(name, value, family, device, pointer, tuple(extents), math.prod(extents) * size, readonly, base, steps)
+    if steps is not None and size * sum((e - 1) * abs(s) for e, s in zip(extents, steps, strict=True)) > _FARTHEST:
+        _fail(ValueError, "TG810", function, f"too large: {name} has strides {steps}, and kernels count its bytes with 64 bits")
+    return made
 
 
 _QUICK: dict[type, Any] = {}  # a type of arrays on GPUs that was met: how to look at one with which all is well, and its library
@@ -110,15 +124,14 @@ def _quick_interface(name: str, value: Any, dtype: str, rank: int, family: str) 
 
 
 def _look(function: str, name: str, value: Any, wanted: str) -> tuple[Any, ...]:
-    """(family, device, pointer, shape, dtype name, C-contiguous, read-only, numpy array or None) of anything that is an array."""
+    """(family, device, pointer, shape, dtype name, steps, read-only, numpy array or None) of anything that is an array."""
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray):
             _fail(TypeError, "TG801", function, f"{wanted}; it is a masked array, whose mask would be lost. Pass {name}.filled(…)")
         array = value if type(value) is np.ndarray else value.view(np.ndarray)
         kind = array.dtype.name if array.dtype.isnative else array.dtype.str
-        flags = array.flags
-        pointer = array.__array_interface__["data"][0]
-        return "numpy", -1, pointer, array.shape, kind, flags.c_contiguous, not flags.writeable, array
+        pointer, steps = array.__array_interface__["data"][0], _steps(array.shape, array.strides, array.itemsize)
+        return "numpy", -1, pointer, array.shape, kind, steps, not array.flags.writeable, array
     try:
         return _look_beyond(function, name, value, wanted)
     except Exception as error:
@@ -143,8 +156,8 @@ def _look_beyond(function: str, name: str, value: Any, wanted: str) -> tuple[Any
         from cuda.core.utils import StridedMemoryView
 
         seen = StridedMemoryView.from_dlpack(value, stream_ptr=1)  # what its library still does comes before the default stream
-        shape, contiguous = tuple(seen.shape), _in_rows(seen.shape, seen.strides, 1)
-        return family, seen.device_id, seen.ptr, shape, _packed(seen), contiguous, seen.readonly, None
+        shape, steps = tuple(seen.shape), _steps(seen.shape, seen.strides, 1)
+        return family, seen.device_id, seen.ptr, shape, _packed(seen), steps, seen.readonly, None
     _fail(TypeError, "TG801", function, f"{wanted}, of numpy or on a GPU; it is {_article(type(value).__name__)}")
 
 
@@ -171,16 +184,15 @@ def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
         _fail(TypeError, "TG801", function, f"{name} requires a gradient, which the kernel does not give. Pass {name}.detach()")
     if value.is_neg():
         _fail(TypeError, "TG801", function, f"{name} is negated only when torch reads it. Pass {name}.resolve_neg()")
-    kind = str(value.dtype).removeprefix("torch.")
+    kind, steps = str(value.dtype).removeprefix("torch."), _steps(value.shape, None if value.is_contiguous() else value.stride(), 1)
     if value.is_cuda:
         _QUICK[type(value)], _KINDS[value.dtype] = (_quick_torch, "torch"), kind
-        return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, None
+        return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, steps, False, None
     if value.device.type != "cpu":
         _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
     plain = value.detach()
-    base = plain.view(torch.int16).numpy().view(np.uint16) if kind == "bfloat16" and plain.is_contiguous() else None
-    base = plain.numpy() if kind != "bfloat16" else base
-    return "torch", -1, value.data_ptr(), tuple(value.shape), kind, value.is_contiguous(), False, base
+    base = plain.view(torch.int16).numpy().view(np.uint16) if kind == "bfloat16" else plain.numpy()
+    return "torch", -1, value.data_ptr(), tuple(value.shape), kind, steps, False, base
 
 
 def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple[Any, ...]:
@@ -191,21 +203,30 @@ def _look_interface(family: str, value: Any, interface: dict[str, Any]) -> tuple
     shape = tuple(interface["shape"])
     if interface.get("mask") is not None or any(extent < 0 for extent in shape):
         raise ValueError("a mask, or a negative extent")
-    contiguous = _in_rows(shape, interface.get("strides"), np.dtype(typestr).itemsize)
+    steps = _steps(shape, interface.get("strides"), np.dtype(typestr).itemsize)
     quick = _quick_cupy if family == "cupy" else _quick_interface
     _QUICK[type(value)], _KINDS[typestr] = (quick, family), kind
-    return family, _device_of(pointer), pointer, shape, kind, contiguous, readonly, None
+    return family, _device_of(pointer), pointer, shape, kind, steps, readonly, None
 
 
-def _in_rows(shape: Any, strides: Any, unit: int) -> bool:
-    """Whether strides are those of a C-contiguous array with elements of `unit`; no strides means that they are."""
+def _steps(shape: Any, strides: Any, unit: int) -> tuple[Any, ...] | None:
+    """How many elements of `unit` neighbours along each axis are apart, 0 along an axis of one, None where that is no whole number; nothing for
+    an array in rows, and no strides mean that it is one. Whoever looks at an array asks here how it lies."""
     if strides is None or 0 in shape:
-        return True
-    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent != 1 and stride != unit:
-            return False
-        unit *= extent
-    return True
+        return None
+    found = tuple(
+        0 if extent == 1 else stride // unit if stride % unit == 0 else None for extent, stride in zip(shape, strides, strict=True)
+    )
+    return None if found == _rows(shape) else found
+
+
+def _rows(shape: Any) -> tuple[int, ...]:
+    """The steps of an array in rows."""
+    steps, count = [], 1
+    for extent in reversed(shape):
+        steps.append(0 if extent == 1 else count)
+        count *= extent
+    return tuple(reversed(steps))
 
 
 def _device_of(pointer: int) -> int:

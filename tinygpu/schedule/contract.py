@@ -18,7 +18,7 @@ from tinygpu.category.term import TRUE, Const, Term, Var, text, variables
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.model.op import Op, Tensor
-from tinygpu.program.arrays import STATIC_BYTES, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, shared_places, strides
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
@@ -35,11 +35,13 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
     least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
     places = [t.name for t in op.inputs if t.shape]
     inplace = tuple((n, places.index(t.inplace), t.name in op.continued) for n, t in enumerate(op.outputs) if t.inplace)
+    turns = tuple(tuple((a.name, text(a.extent)) for a in launch.turns) for launch in program.launches)
     return {
         "name": program.name,
         "inputs": {t.name: (t.dtype, _words(t.shape) if t.shape else None) for t in op.inputs},
         "outputs": {t.name: (t.dtype, _words(t.shape)) for t in op.outputs},
         **({"inplace": inplace} if inplace else {}),
+        **({"strided": tuple(paces)} if (paces := strides(op)) else {}),
         "workspaces": {w.name: (w.dtype, _words(w.extents)) for w in program.workspaces},
         "sizes": tuple(op.sizes),
         "solved": {s.size: (s.tensor, s.axis, text(s.offset), text(s.factor)) for s in solve(op)[0]},
@@ -60,6 +62,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
             )
             for number, (launch, key) in enumerate(zip(program.launches, keys, strict=False))
         ),
+        **({"turns": turns} if any(turns) and keys else {}),
     }
 
 

@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tinygpu.category.term import Const, Term, conjunction, reads, substitute, variables
+from tinygpu.category.term import Const, Term, conjunction, substitute, variables
 from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays, names_of
-from tinygpu.program.step import Array, Assign, Launch, Program, Step, arrays_in, steps
-from tinygpu.program.traverse import map_steps, map_terms, meets, terms, written
+from tinygpu.program.step import Array, Assign, Fact, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.traverse import map_steps, map_terms, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.bound import bound, ended
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
-from tinygpu.schedule.nest import Body, Nest, Shapes, bare, names_in, where
+from tinygpu.schedule.nest import Body, Nest, Shapes, names_in, where
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.scope import declared
 from tinygpu.schedule.tile import WIDTHS, tile_of
@@ -77,18 +77,19 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     """One launch; itself where its threads cooperate. Cells get names that are `fresh` in the program."""
     if cooperates(launch):
         return launch
+    if not program.op.states:  # what a state is in each turn is the induction; else the proof needs no help
+        launch = replace(launch, body=map_steps(launch.body, lambda step: () if isinstance(step, Fact) else (step,)))
     fresh = fresh or supply(program)
     shapes = {name: a.extents for name, a in arrays(program).items() if a.owner == "grid"}
     nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)
-    plain = replace(nest, body=bare(nest.body))
-    if tile := tile_of(plain, shapes, program.op, launch if program.arch == CPU else None):
+    if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
         made = Tiled(tile, fresh).launch()
-    elif turn := turn_of(plain, shapes):
-        made = turned(plain, turn, fresh)
+    elif turn := turn_of(nest, shapes):
+        made = turned(nest, turn, fresh)
     else:
         left = {space.name for space in program.workspaces}
         made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
-    return replace(made, body=declared(made.body, fresh), span=launch.span)
+    return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
 
 
 def supply(program: Program) -> Callable[[str], str]:
@@ -105,12 +106,10 @@ def cooperates(launch: Launch) -> bool:
 
 def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
     """The launch in normal form: own loops lifted, factors merged, guards made bounds; axes bear the names of the op's indices. The cells
-    of a core are in one row. What is said of states is kept: of the others the run over terms finds out itself."""
+    of a core are in one row."""
     outputs = frozenset(written(launch.body)) & shapes.keys()
     taken = frozenset(op.sizes) | set(shapes) | names_in(launch)
-    states = {state.target for state in op.states}
-    body = bare(launch.body, lambda fact: any(r.tensor in states for t in terms(fact, facts=True) for r in reads(t)))
-    lifted, body = lift(body, outputs)
+    lifted, body = lift(launch.body, outputs)
     body = without_copies(body, frozenset(shapes) - outputs)
     axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})

@@ -18,17 +18,16 @@ from tinygpu.category.term import App, Axis, Const, Term, Var, reads, substitute
 from tinygpu.category.text import unused
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import address
-from tinygpu.program.step import Array, Assign, Fact, For, Step, arrays_in, steps
-from tinygpu.program.traverse import map_steps, terms
+from tinygpu.program.step import Array, Assign, For, Step, arrays_in
+from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, moved, sites
 from tinygpu.schedule.polynomial import rewrite, term, uses
 
 
 def terms_of(body: Body) -> list[Term]:
-    """Every index, guard and value of a body, and what facts say."""
-    facts = (s for s in steps(body) if isinstance(s, Fact))
-    return [*(t for site in sites(body) for t in site.terms), *(t for fact in facts for t in terms(fact, facts=True))]
+    """Every index, guard and value of a body."""
+    return [t for site in sites(body) for t in site.terms]
 
 
 def merge(axes: tuple[Axis, ...], body: Body, taken: frozenset[str]) -> tuple[tuple[Axis, ...], Body]:

@@ -92,11 +92,6 @@ def where(guard: Term, body: Body) -> Body:
     return (If(guard, body),) if guard != TRUE else body
 
 
-def bare(body: Body, needed: Callable[[Step], bool] = lambda _: False) -> Body:
-    """The body without facts but those that are needed."""
-    return map_steps(body, lambda step: () if isinstance(step, Fact) and not needed(step) else (step,))
-
-
 def perfect(step: Step) -> tuple[tuple[Axis, ...], Step]:
     """Loops that hold nothing but each other, and the innermost one."""
     loops: list[Axis] = []
@@ -113,8 +108,10 @@ def names_in(launch: Launch) -> frozenset[str]:
 
 
 def change_terms(body: Body, change: Callable[[Term], Term]) -> Body:
-    """The body with `change` applied to every index, guard, value and extent of a loop, and to what facts say."""
-    return map_steps(body, lambda step: () if isinstance(step, Call) else (map_terms(step, change),))
+    """The body with `change` applied to every index, guard, value and extent of a loop; what only serves a proof is left out, but for ghost facts."""
+    return map_steps(
+        body, lambda step: () if isinstance(step, Fact | Call) and not isinstance(step, Ghost) else (map_terms(step, change),)
+    )
 
 
 def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
@@ -129,7 +126,7 @@ def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
 
 
 def moved(body: Body, place: Callable[[str, tuple[Term, ...]], tuple[str, tuple[Term, ...]]]) -> Body:
-    """The body with elements elsewhere, where it reads and where it writes them, and where facts speak of them."""
+    """The body with elements elsewhere, where it reads and where it writes them."""
 
     def read(element: Read) -> Read:
         name, index = place(element.tensor, element.index)

@@ -39,7 +39,6 @@ from tinygpu.schedule.nest import (
     Body,
     Nest,
     Shapes,
-    bare,
     contiguity,
     heavy,
     innermost,
@@ -90,8 +89,7 @@ class Points:
         if lane is None:
             return Launch((), (), where(guard, self._pieces(nest.body)))
         outer = tuple(replace(a, sort="grid") for a in nest.axes if a != lane)
-        if in_strips := strips(nest.body, lane, self.shapes):
-            nest = replace(nest, body=bare(nest.body))  # what is said of a point is not followed in a strip of them
+        in_strips = strips(nest.body, lane, self.shapes)
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
         chunk = Axis(self.fresh(f"{lane.name}_chunk"), ceildiv(lane.extent, size), "grid")
         run = Axis(self.fresh(f"{lane.name}_in"), Const(size), "time")

@@ -64,7 +64,7 @@ def widened(program: Program, number: int) -> Launch:
     launch = program.launches[number]
     cells = frozenset(c.name for c in arrays_in(launch.body, "thread") if not c.extents)
     wide = _Widened(program, number, once(program, number), names_of(program), cells)
-    return replace(launch, body=wide.body(launch.body, launch.grid + launch.block))
+    return replace(launch, body=wide.body(launch.body, launch.axes))
 
 
 @dataclass(slots=True)

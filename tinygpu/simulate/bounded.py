@@ -17,12 +17,12 @@ from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.step import Assign, Call, Program, Sync
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import replace
-from tinygpu.simulate.magnitude import F64
+from tinygpu.simulate.effort import effort
+from tinygpu.simulate.magnitude import F64, SMALLEST
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.rounding import Rules
 
 LEAST = 64  # roundings of what is too small to have all its digits: f16 has some of them, the others may be flushed to 0
-SMALLEST = {"f64": 2.0**-1022, "f32": 2.0**-126, "bf16": 2.0**-126, "f16": 2.0**-24}
 Arrays = dict[str, Array]
 
 
@@ -35,6 +35,11 @@ def bounded(
     found = reference(with_errors(op, sizes, chain), sizes, inputs, {**sample, **more})
     least = {t.name: LEAST * SMALLEST.get(t.dtype, 0.0) for t in op.outputs}
     return {n: found[n] for n in sample}, {n: found[errors[n]] + least[n] for n in sample}
+
+
+def effort_of(op: Op, sizes: Mapping[str, int], elements: Mapping[str, int]) -> float:
+    """The work of `bounded`, of so many elements of the outputs."""
+    return effort(with_errors(op, sizes), sizes, {**elements, **{f"{name} error": few for name, few in elements.items()}})
 
 
 def with_errors(op: Op, sizes: Mapping[str, int], chain: float = inf) -> Op:
@@ -64,7 +69,7 @@ def _waits(program: Program, sizes: Mapping[str, int]) -> Iterable[float]:
                 sums = bool(step.update) + sum(
                     isinstance(t, App) and t.op in ("add", "sub") and t.dtype != "index" for t in walk(step.value)
                 )
-                axes = here.axes + (launch.grid + launch.block if step.atomic else ())
+                axes = here.axes + (launch.axes if step.atomic else ())
                 counted = all(variables(a.extent) <= sizes.keys() for a in axes)
                 turns = prod(max(0, int(evaluate(a.extent, sizes))) for a in axes) if counted else inf
                 yield sums * turns if sums else 0

@@ -6,7 +6,6 @@ an index stays inside the axis it addresses, and what is divided by, or goes und
 
 from __future__ import annotations
 
-import itertools
 import math
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,22 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category.linear import number, polynomial
-from tinygpu.category.number import Array, Value, load, outside, outside_dtype
+from tinygpu.category.number import Array, load, outside, outside_dtype
 from tinygpu.category.term import BOOL, FLOATS, INTEGERS, App, Read, Term, reads, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.simulate.box import box_of
 from tinygpu.simulate.fault import SimulationBudget
+from tinygpu.simulate.promised import as_promised
 
 MOST = 1 << 27
-# most promises about integers are that they are not negative, or positive, or also small
-LIMITS = ((0, None), (1, None), (0, 8), (0, 7), (0, 6), (0, 5), (0, 4), (0, 3), (0, 2), (0, 1))
 POSITIVE = ("log", "sqrt", "rsqrt")
 
 
-def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
-    """Floats in [-2, 2) (in [0.5, 2) where the equation wants positive ones), integers in [-8, 8] or [0, 8], indices in range.
+def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0, wide: bool = False) -> dict[str, Array]:
+    """Floats in [-2, 2) (in [0.5, 2) where the equation wants positive ones), integers in [-8, 8] or [0, 8], indices in range, and all
+    as the op's promises want it; what they are about is small, or with `wide` anything that it may be.
 
     Raises SimulationBudget beyond MOST elements, so that a size of millions by millions is an answer and not the end of the memory.
     bf16 arrays have ml_dtypes' bfloat16 where that is installed, else they are the bits; numbers of bf16 that are passed by value are float32.
@@ -37,27 +35,7 @@ def random_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
     env: dict[str, Any] = {name: int(sizes[name]) for name in op.sizes}
     ranges, above = index_ranges(op, env), set(positive(op))
     drawn = {tensor.name: _random(tensor, env, seed, ranges.get(tensor.name), tensor.name in above) for tensor in op.inputs}
-    if op.promises and not _kept(op, sizes, drawn):
-        for rows in _rows(op, env, drawn, seed):
-            for least, below in LIMITS:
-                natural = {t.name: _limited(drawn[t.name], least, below) for t in op.inputs if t.dtype in INTEGERS} | rows
-                if _kept(op, sizes, drawn | natural):
-                    return drawn | natural
-    return drawn
-
-
-def _rows(op: Op, env: Mapping[str, int], drawn: Mapping[str, Array], seed: int) -> Iterator[dict[str, Array]]:
-    """Offsets as promises want them, which end at some size, and of what is an index into them the row of each place; first none of these."""
-    names, chance = offsets(op), np.random.default_rng([seed, 3])
-    yield {}
-    for last, apart in itertools.product(dict.fromkeys((*env.values(), 0)) if names else (), (True, False)):
-        found = {t.name: _rising(drawn[t.name], last, apart, chance) for t in op.inputs if t.name in names}
-        for name, inner in names.items():
-            for tensor in inner & drawn.keys():
-                place = np.arange(drawn[tensor].size).reshape(drawn[tensor].shape)
-                row = np.searchsorted(found[name], place, "right") - 1
-                found[tensor] = np.asarray(row).astype(drawn[tensor].dtype)
-        yield found
+    return as_promised(op, sizes, drawn, seed, wide)
 
 
 def edge_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
@@ -97,38 +75,6 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
             grown = np.where(ramp == hot, most, -1.0 if negative else 0.5)
         inputs[tensor.name] = _handed(tensor, np.broadcast_to(grown, values.shape))
     return inputs
-
-
-def _limited(values: Array, least: int, below: int | None) -> Array:
-    """Integers in `[least, below)`."""
-    natural = np.maximum(np.abs(values), least)
-    return np.asarray(natural if below is None else natural % below).astype(values.dtype)
-
-
-def _rising(values: Array, last: int, apart: bool, chance: np.random.Generator) -> Array:
-    """Offsets from 0 up to `last`; no two are one where they are to be `apart` and there is room."""
-    count = max(len(values) - 2, 0)
-    apart = apart and count < last
-    between = chance.choice(np.arange(1, last), count, replace=False) if apart else chance.integers(0, last + 1, count)
-    return np.asarray([0, *sorted(between), last][: len(values)]).astype(values.dtype)
-
-
-def _kept(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
-    """Whether promises are kept; what reads outside keeps none."""
-    try:
-        return promised(op, sizes, inputs)
-    except IndexError:
-        return False
-
-
-def promised(op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Any]) -> bool:
-    """Whether the inputs are as the op's data preconditions want them."""
-    arrays = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in op.inputs}
-
-    def read(node: Read, index: tuple[Value, ...], mask: Array | None) -> Value:
-        return arrays[node.tensor][index]
-
-    return all(bool(evaluate(promise, {name: int(sizes[name]) for name in op.sizes}, read, exact=True)) for promise in op.promises)
 
 
 def _handed(tensor: Tensor, values: Any) -> Array:
@@ -171,15 +117,6 @@ def index_ranges(op: Op, env: Mapping[str, Any]) -> dict[str, int]:
                 size = int(evaluate(extent, env))
                 least[inner.tensor] = min(size, least.get(inner.tensor, size))
     return least
-
-
-def offsets(op: Op) -> dict[str, set[str]]:
-    """The rows of integers of which a promise compares neighbours, with the inputs by which they are addressed there."""
-    found: dict[str, set[Term]] = {}
-    for read in (r for promise in op.promises for r in reads(promise) if len(r.index) == 1 and r.dtype in INTEGERS):
-        found.setdefault(read.tensor, set()).add(read.index[0])
-    pairs = {name: any(number(polynomial(a - b)) == 1 for a in places for b in places) for name, places in found.items()}
-    return {name: {r.tensor for place in found[name] for r in reads(place)} for name, is_one in pairs.items() if is_one}
 
 
 def positive(op: Op) -> Iterator[str]:

@@ -18,6 +18,8 @@ from tinygpu.record import dataclass
 F64 = "f64"
 ZERO, ONE, MUCH = Const(0.0, F64), Const(1.0, F64), Const(inf, F64)
 
+SMALLEST = {"f64": 2.0**-1022, "f32": 2.0**-126, "bf16": 2.0**-126, "f16": 2.0**-24}  # what is smaller may be 0
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -81,6 +83,18 @@ def larger(a: Term, b: Term) -> Term:
 
 def above(a: Term, b: Term) -> Term:
     return App("gt", (a, b), BOOL)
+
+
+def unlimited(where: Term) -> Term:
+    """An error that is infinite where a condition holds."""
+    return ZERO if where == FALSE else select(where, MUCH, ZERO)
+
+
+def beyond(most: Term, dtype: str, roundings: float) -> Term:
+    """The error of products of numbers of a dtype, in whatever order, where none is above `most`: infinite where there is no such number, and what is
+    lost below the smallest one, times two of the others."""
+    lost = times(Const(roundings * SMALLEST[dtype], F64), times(most, most))
+    return plus(unlimited(above(most, Const(DTYPE[dtype].largest, F64))), lost)
 
 
 def either(a: Term, b: Term) -> Term:

@@ -16,8 +16,24 @@ from tinygpu.category.dtype import EPSILON, FLOATS, contains, nearest
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import COMPARISONS, FUNCTION
-from tinygpu.category.term import BOOL, FALSE, INDEX, App, Const, Fold, Read, Term, conjunction, negation, reads, select, variables
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    INDEX,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    conjunction,
+    negation,
+    reads,
+    select,
+    variables,
+)
 from tinygpu.record import replace
+from tinygpu.simulate.carried import component, most
 from tinygpu.simulate.magnitude import (
     F64,
     MUCH,
@@ -25,6 +41,7 @@ from tinygpu.simulate.magnitude import (
     ZERO,
     Bound,
     above,
+    beyond,
     either,
     larger,
     magnitude,
@@ -33,6 +50,7 @@ from tinygpu.simulate.magnitude import (
     real,
     summed,
     times,
+    unlimited,
 )  # fmt: skip
 
 ULPS = 8  # that a function of a library may be off
@@ -62,8 +80,8 @@ class Rules:
                 return self._chosen(condition, self.bound(then), self.bound(otherwise))
             case Fold(monoid) if not isinstance(monoid, Carrier):
                 return self._folded(term)
-            case App("part", (Fold() as fold, _), dtype):
-                return self._part(fold, magnitude(term), dtype)
+            case App("part", (Fold() as fold, Const(place)), dtype):
+                return self._part(fold, int(place), magnitude(term), dtype)
             case App(_, args, dtype) if dtype in FLOATS:
                 return self._applied(term, *map(self.bound, args))
             case App(_, args) if term.dtype != INDEX and term.dtype != BOOL and self._inexact(*args):
@@ -133,25 +151,30 @@ class Rules:
                 size = folded("prod", body.size)
                 most = folded("prod", plus(times(body.size, Const(1 + body.rel, F64)), body.rest)) if body.rest != ZERO else size
                 grown = expm1(min(700.0, long * (log1p(body.rel) + epsilon)))
-                return Bound(most, grown, ZERO if body.rest == ZERO else App("sub", (most, size), F64))
+                rest = ZERO if body.rest == ZERO else App("sub", (most, size), F64)
+                parts = folded("prod", larger(ONE, body.size))  # of some of the terms
+                return Bound(most, grown, plus(rest, beyond(parts, fold.dtype, long)) if fold.dtype in FLOATS else rest)
         sizes, rests = (larger(ZERO, folded("max", t)) if t != ZERO else ZERO for t in (body.size, body.rest))
         return Bound(sizes, body.rel, rests)
 
-    def _part(self, fold: Fold, size: Term, dtype: str) -> Bound:
-        """A component of a value of several: what rounding does to an order of its terms is not followed, but a generous sum of what it may be."""
-        bounds = [self.bound(a) for a in (fold.body.args if isinstance(fold.body, App) and fold.body.op == "pack" else ())]
-        parts = [b for b in bounds if b.size != ZERO] or [Bound(ONE)]
+    def _part(self, fold: Fold, place: int, size: Term, dtype: str) -> Bound:
+        """A component of a value of several."""
+        parts = tuple(self.bound(a) for a in fold.body.args) if isinstance(fold.body, App) and fold.body.op == "pack" else ()
+        many = prod(max(1, self._most(axis.extent)) for axis in fold.axes)
+        found = component(fold, place, parts, many, size, dtype) or self._somehow(fold, parts, size, dtype)
+        doubt = self.doubt(fold.guard)
+        lost = ZERO if doubt == FALSE else unlimited(Fold("any", fold.axes, TRUE, doubt, BOOL))
+        return Bound(found.size, found.rel, plus(found.rest, lost))
 
-        def most(inside: Term) -> Term:
-            return ZERO if inside == ZERO else larger(ZERO, Fold("max", fold.axes, fold.guard, inside, F64))
-
-        wrong, largest = most(summed(b.error for b in bounds)), plus(ONE, most(summed(b.size for b in parts)))
+    def _somehow(self, fold: Fold, bounds: tuple[Bound, ...], size: Term, dtype: str) -> Bound:
+        """What rounding does to an order of the terms is not followed, but a generous sum of what it may be."""
+        args = fold.body.args if isinstance(fold.body, App) else ()
+        parts = [b for b, a in zip(bounds, args, strict=False) if b.size != ZERO and a.dtype in FLOATS] or [Bound(ONE)]
+        wrong, largest = most(fold, summed(b.error for b in bounds)), plus(ONE, most(fold, summed(b.size for b in parts)))
         if dtype not in FLOATS:
-            return Bound(size, 0.0, select(above(wrong, ZERO), MUCH, ZERO) if wrong != ZERO else ZERO)
-        scale = plus(size, times(largest, largest))
-        return Bound(
-            size, 0.0, times(scale, plus(times(Const(2.0, F64), wrong), Const(EPSILON[dtype] * (16 + 8 * self._long(fold)), F64)))
-        )
+            return Bound(size, 0.0, ZERO if wrong == ZERO else unlimited(above(wrong, ZERO)))
+        scale, roundings = plus(size, times(largest, largest)), Const(EPSILON[dtype] * (16 + 8 * self._long(fold)), F64)
+        return Bound(size, 0.0, times(scale, plus(times(Const(2.0, F64), wrong), roundings)))
 
     def _long(self, fold: Fold) -> float:
         """How many terms of a fold wait for each other at most."""

@@ -19,7 +19,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
-from tinygpu.program.step import Array, Ghost, Launch, Program, Sync, arrays_in, steps
+from tinygpu.program.step import Array, Ghost, Launch, Numbered, Program, Sync, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
 from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
@@ -70,8 +70,7 @@ def simulate(
     twins = tuple((name, program.op.inplace[name]) for name in program.op.inplace)
     run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined, twins)
     try:
-        for number, launch in enumerate(program.launches):
-            run.launch(number, launch)
+        run.launches(tuple(enumerate(program.launches)))
     finally:
         if work:
             work[0] = run.left[1]
@@ -97,6 +96,15 @@ class Simulation:
     undefined: bool | None
     twins: tuple[tuple[str, str], ...] = ()
 
+    def launches(self, every: tuple[Numbered, ...], depth: int = 0) -> None:
+        """Launches in order, those of a loop once a turn."""
+        for axis, run in loops_around(every, depth):
+            if axis is None:
+                self.launch(*run[0])
+            else:
+                for turn in range(*box_of((axis.extent,), self.env)):
+                    replace(self, env={**self.env, axis.name: turn}).launches(run, depth + 1)
+
     def launch(self, number: int, launch: Launch) -> None:
         """All blocks of one launch."""
         grid, block = (box_of((a.extent for a in axes), self.env) for axes in (launch.grid, launch.block))
@@ -116,6 +124,7 @@ class Simulation:
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh
             own = {a.name: _own(a, shape, group, clock) for a, shape in declared}
             lanes = factors(launch.grid, grid, launch.block, block, group)
+            lanes |= {a.name: np.full(group.thread.shape, self.env[a.name]) for a in launch.turns}
             schedule = None if chance is None else Schedule(chance, both)
             env, arrays = {**self.env, **lanes}, {**self.arrays, **own}
             run = Run(

@@ -36,11 +36,11 @@ def sizes_to_try(program: Program, limit: int = 60, volume: int = 1 << 22, more:
     names = program.op.sizes
     if not names:
         return [{}]
-    solved = dict(_solved(guards, names))
-    free = tuple(name for name in names if name not in solved)
-    columns = _combinations([tuple(sorted({*candidates(program, name, guards), *more})) for name in free])
+    told = dict(solving(guards, names))
+    free = tuple(name for name in names if name not in told)
+    columns = combinations([tuple(sorted({*candidates(program, name, guards), *more})) for name in free])
     env: dict[str, Value] = dict(zip(free, columns, strict=True))
-    for name, term in solved.items():
+    for name, term in told.items():
         env[name] = np.broadcast_to(evaluate(term, env), columns.shape[1:])
     rows = np.stack([np.asarray(env[name], np.int64) for name in names], axis=1)
     allowed = np.all(rows >= 0, axis=1)
@@ -71,7 +71,7 @@ def _empty(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def candidates(program: Program, name: str, guards: tuple[Term, ...]) -> tuple[int, ...]:
     """The values of one size that are worth trying, in order."""
     found = set(SMALL)
-    axes = [axis for launch in program.launches for axis in launch.grid + launch.block]
+    axes = [axis for launch in program.launches for axis in launch.axes]
     axes += [step.axis for step in program.steps if isinstance(step, For)]
     marks = {c for axis in axes if name in variables(axis.extent) for c in boundaries(axis.extent)}
     found |= {near for mark in marks for near in (mark - 1, mark, mark + 1, 2 * mark, 2 * mark + 1)}
@@ -99,26 +99,26 @@ def boundaries(extent: Term) -> frozenset[int]:
     return frozenset(found)
 
 
-def _solved(guards: tuple[Term, ...], names: tuple[str, ...]) -> Iterator[tuple[str, Term]]:
+def solving(guards: tuple[Term, ...], names: tuple[str, ...]) -> Iterator[tuple[str, Term]]:
     """Sizes that an equation among the conditions gives by others, as in `P == M - 2`."""
     taken: set[str] = set()
     for guard in guards:
         match guard:
             case App("eq", (Var(name), term)) | App("eq", (term, Var(name))):
                 needed = variables(term)
-                if needed and needed <= set(names) - {name} and not needed & taken and name not in taken:
+                if name in names and needed and needed <= set(names) - {name} and not needed & taken and name not in taken:
                     taken |= {name} | needed
                     yield name, term
 
 
-def _combinations(columns: list[tuple[int, ...]]) -> Array:
-    """All combinations as an array of one row for each column, or chance's choice of them (of a fixed seed) if they are too many."""
+def combinations(columns: list[tuple[int, ...]], chosen: int = COMBINATIONS // 10) -> Array:
+    """All combinations as an array of one row for each column, or chance's choice of so many (of a fixed seed) if they are too many."""
     if not columns:
         return np.zeros((0, 1), np.int64)
-    if int(np.prod([len(c) for c in columns], dtype=np.float64)) <= COMBINATIONS:
+    if int(np.prod([len(c) for c in columns], dtype=np.float64)) <= max(chosen, COMBINATIONS):
         return np.array(list(itertools.product(*columns)), np.int64).T
     chance = random.Random(0)
-    return np.array([[chance.choice(c) for c in columns] for _ in range(COMBINATIONS // 10)], np.int64).T
+    return np.array([[chance.choice(c) for c in columns] for _ in range(chosen)], np.int64).T
 
 
 def _spread(rows: list[tuple[int, ...]], limit: int, first: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -148,7 +148,7 @@ def lane_steps(program: Program, sizes: Mapping[str, int]) -> int:
     every = (
         math.prod(_turns(a, sizes) for a in here.axes if variables(a.extent) <= sizes.keys())
         for launch in program.launches
-        for step, here, _ in walk_steps(launch.body, Region(launch.grid + launch.block))
+        for step, here, _ in walk_steps(launch.body, Region(launch.axes))
         if isinstance(step, Assign)
     )
     return max(every, default=0)

@@ -136,13 +136,16 @@ Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class TensorDecl(Node, tensor="name dtype shape inplace", shown="{name}: {dtype}⟨[{shape}]⟩⟨ inplace {inplace}⟩"):
-    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape; `inplace` names the input where an output may
-    lie."""
+class TensorDecl(
+    Node, tensor="name dtype shape strided inplace", shown="{name}: {dtype}⟨[{shape}]⟩⟨ {strided:strided}⟩⟨ inplace {inplace}⟩"
+):
+    """`x: f32[n, 4]`; `shape` is None for a scalar argument `a: f32`; `f32[]` has the empty shape; `x: f32[M, N] strided` may lie in memory with any
+    strides; `inplace` names the input where an output may lie."""
 
     name: str
     dtype: str
     shape: tuple[Expr, ...] | None = None
+    strided: bool = False
     inplace: str = ""
 
 
@@ -150,7 +153,7 @@ class Family(Node, family="variable *dtypes", shown="{variable} in {{{dtypes}}}"
     """`T in {f16, f32}`: one op for each dtype, and for each choice of several."""
 
     variable: str
-    dtypes: tuple[str, ...]
+    dtypes: tuple[Name, ...]
 
 
 class Equation(Node, equation="*targets value", equation_tuple="*targets value", shown="{targets:left} =~{value}"):

@@ -1,4 +1,4 @@
-"""Conversions of numbers in a kernel's text, and the functions that choose among numbers.
+"""Conversions of numbers in a kernel's text, the functions that choose among numbers, and indices that are made wider.
 
 Comes in: a number with its type in numba, and the type that is wanted. Goes out: the term of the conversion. The one idea: what numba would
 convert silently, to a wider type than the proof's, is refused.
@@ -7,11 +7,12 @@ convert silently, to a wider type than the proof's, is refused.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from tinygpu.category.dtype import INTEGERS, LONG
-from tinygpu.category.term import INDEX, App, Const, Term, apply
+from tinygpu.category.term import INDEX, App, Const, Term, Var, apply
 from tinygpu.validate.meaning import bits
-from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Value, unread
+from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Atom, Differs, Pointer, Thing, Value, unread
 
 
 def as_kind(node: ast.AST, value: Value, kind: str) -> Term:
@@ -85,3 +86,23 @@ def converted(node: ast.Call, name: str, value: Value) -> Value:
         term = bits(name.removesuffix("_bits"), value.term) if name.endswith("_bits") else App(name, (value.term,), kind)
         return Value(term, kind)
     raise unread(node, f"{ast.unparse(node)} converts {value.kind}")
+
+
+def paced(node: ast.expr, memory: Pointer, thing: Callable[[ast.AST], Thing]) -> list[ast.expr]:
+    """The indices of an element of a strided array, in `i64(i)*x_stride_0 + i64(j)*x_stride_1`. The sum fits 64 bits: the program's indices are inside,
+    and a launcher has seen how far apart elements may lie."""
+    parts: list[ast.expr] = []
+    while len(parts) + 1 < memory.axes and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts, node = [node.right, *parts], node.left
+    found: list[ast.expr] = []
+    for axis, part in enumerate([node, *parts]):
+        match part:
+            case ast.BinOp(ast.Call(kind, [index], []), ast.Mult(), pace) if thing(kind) == Atom("type", "i64"):
+                if thing(pace) != Value(Var(f"{memory.array} stride {axis}", "i64"), "i64"):
+                    raise Differs(pace, f"{ast.unparse(pace)} is not the stride of axis {axis} of {memory.array}")
+                found.append(index)
+            case _:
+                raise unread(part, f"{ast.unparse(part)} is no index of {memory.array} times a stride")
+    if len(found) != memory.axes:
+        raise Differs(node, f"{memory.array} has {memory.axes} axes")
+    return found

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import HALVES, NUMPY
-from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads
+from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Launch, Program
-from tinygpu.record import replace
+from tinygpu.program.step import Launch, Numbered, Program, loops_around
+from tinygpu.record import dataclass, replace
 from tinygpu.schedule.cpu import instances, vectors_of
 from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
@@ -63,29 +63,69 @@ def validate(module: Module, name: str, program: Program) -> None:
         raise difference
     meaning, given = CpuMeaning.of(program), [a.arg for a in entry.args.args]
     names = parameters(program, entry, given, meaning)
-    launches = list(program.launches)
-    items: ast.expr | None = None
-    waiting = {n for n in given if n not in sizes_of(names)}
-    for node in after_doc(entry.body):
+    waiting = [n for n in given if n not in sizes_of(names) and _argument(n, names[n], meaning) != n]
+    body = after_doc(entry.body)
+    for node, one in zip(body, waiting, strict=False):
         match node:
-            case ast.Assign([ast.Name(one)], value) if one in waiting and items is None:
-                _argument(node, one, value, names[one], meaning)
-                waiting.remove(one)
-            case ast.Assign([ast.Name("items")], value) if not waiting:
-                items = value
-            case _ if items is not None and launches:
-                work, driver = calls(module, node, given, sizes_of(names))
-                if [a.arg for a in work.args.args] != ["first", "last", *given]:
-                    raise unread(work, "the parameters are not first, last and those of the entry")
-                launch = launches.pop(0)
-                known = {**PRELUDE, **names, f"LANES_{vectors_of(program)}": Value(LANES, "ix")}
-                here = CpuMeaning(meaning.arrays, block=launch.block, names=known)
-                shared_out(driver, given, launch, here, width)
-                one_launch(program, launch, here, width, work, items)
+            case ast.Assign([ast.Name(name)], value) if name == one:
+                if ast.unparse(value) != _argument(one, names[one], meaning):
+                    raise unread(node, f"{one} is changed to something else")
             case _:
                 raise unread(node, "is a statement that no entry has")
-    if launches or waiting:
+    if len(body) < len(waiting):
         raise Differs(entry, "ends before all launches are done")
+    Entry(module, program, given, meaning, width).launches(
+        entry, body[len(waiting) :], tuple(enumerate(program.launches)), names, 0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The launches of an entry, and the loops around them, along those of the program."""
+
+    module: Module
+    program: Program
+    given: list[str]
+    meaning: CpuMeaning
+    width: Width
+
+    def launches(
+        self, at: ast.AST, body: Sequence[ast.stmt], due: tuple[Numbered, ...], names: Mapping[str, Thing], depth: int
+    ) -> None:
+        """That statements are these launches; `names` are the parameters, and the turns of the loops around."""
+        rest = list(body)
+        for axis, run in loops_around(due, depth):
+            match rest[:2]:
+                case [ast.For(ast.Name(name), ast.Call(ast.Name("range"), [end], []), inner, []) as node, *_] if (
+                    axis is not None and name not in {*names, *PRELUDE}
+                ):
+                    reader = CpuReader({**PRELUDE, **names}, Here((), (), facts_of(self.program)), self.width)
+                    if not reader.here.same(reader.index(end), natural(axis.extent)):
+                        raise Differs(
+                            node, f"goes to {ast.unparse(end)}", f"the program's loop is {axis.name} < {text(axis.extent)}"
+                        )
+                    self.launches(node, inner, run, {**names, name: Value(Var(axis.name), "ix")}, depth + 1)
+                    del rest[0]
+                case [ast.Assign([ast.Name("items")], items), ast.If() as call] if axis is None:
+                    self.launch(run[0][1], items, call, names)
+                    del rest[:2]
+                case [node, *_]:
+                    raise unread(node, "is a statement that no entry has")
+                case _:
+                    raise Differs(at, "ends before all launches are done")
+        for node in rest:
+            raise unread(node, "is a statement that no entry has")
+
+    def launch(self, launch: Launch, items: ast.expr, call: ast.stmt, names: Mapping[str, Thing]) -> None:
+        """That a call is a launch, at any turn of the loops around it."""
+        given = [*self.given, *(n for n in names if n not in self.given)]
+        work, driver = calls(self.module, call, given, sizes_of(names))
+        if [a.arg for a in work.args.args] != ["first", "last", *given]:
+            raise unread(work, "the parameters are not first, last and those of the entry")
+        known = {**PRELUDE, **names, f"LANES_{vectors_of(self.program)}": Value(LANES, "ix")}
+        here = CpuMeaning(self.meaning.arrays, block=launch.block, names=known)
+        shared_out(driver, given, launch, here, self.width)
+        one_launch(self.program, launch, here, self.width, work, items)
 
 
 def sizes_of(names: Mapping[str, Thing]) -> set[str]:
@@ -99,7 +139,7 @@ def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meani
     for name in (*(t.name for t in program.op.tensors), *(w.name for w in program.workspaces)):
         array, item = meaning.arrays[name], meaning.item(name)
         scalar = array.space == INPUT and not array.extents
-        things.append(Value(Read(name, (), item), item) if scalar else Pointer(name, item))
+        things.append(Value(Read(name, (), item), item) if scalar else Pointer(name, item, axes=meaning.axes(name)))
     things += [Value(Var(size), "ix") for size in program.op.sizes]
     plain = ast.arguments([], [ast.arg(a) for a in given], None, [], [], None, [])
     if len(given) != len(things) or ast.dump(plain) != ast.dump(entry.args) or len({*given, *PRELUDE}) < len(given) + len(PRELUDE):
@@ -107,24 +147,22 @@ def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meani
     return dict(zip(given, things, strict=True))
 
 
-def _argument(node: ast.Assign, name: str, value: ast.expr, thing: Thing, meaning: CpuMeaning) -> None:
-    """`x = x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype."""
+def _argument(name: str, thing: Thing, meaning: CpuMeaning) -> str:
+    """`x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype; what is strided stays as it is."""
     match thing:
         case Value(Read(array)) if meaning.arrays[array].dtype in HALVES:
-            wanted = f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
+            return f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
         case Value(_, kind):
-            wanted = f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
-        case _:
-            wanted = f"{name}.reshape(-1){'.view(np.uint16)' if isinstance(thing, Pointer) and meaning.arrays[thing.array].dtype in HALVES else ''}"
-    if ast.unparse(value) != wanted:
-        raise unread(node, f"{name} is changed to something else")
+            return f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
+        case Pointer(array, axes=axes):
+            return f"{name}{'' if axes else '.reshape(-1)'}{'.view(np.uint16)' if meaning.arrays[array].dtype in HALVES else ''}"
+    raise AssertionError("arguments are numbers and arrays")
 
 
 def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Width, work: ast.FunctionDef, items: ast.expr) -> None:
     """That a work function does, for each item, what a block of the launch does."""
     decorated(work)
-    sizes = tuple(Var(s) >= 0 for s in program.op.sizes) + (LANES >= 1, LANES <= 64)
-    facts = tuple(map(canonical, (*sizes, *(c for w in program.where for c in conjuncts(w) if not reads(c)))))
+    facts = facts_of(program)
     grid = tuple(replace(a, extent=natural(a.extent)) for a in launch.grid)
     reader = CpuReader(meaning.names, Here((), (), facts), width)
     _items(items, [a.extent for a in grid], reader)
@@ -142,7 +180,13 @@ def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Wid
             raise unread(last, "is no loop over the items")
     inputs = frozenset(t.name for t in program.op.inputs)
     follower = VectorFollower(meaning, launch, inputs, (), 0, width, flat, {*meaning.computed(launch.body)}, vectors_of(program))
-    follower.whole(body, tuple(Due(s) for s in launch.body), Here(grid, (), facts))
+    follower.whole(body, tuple(Due(s) for s in launch.body), Here((*launch.turns, *grid), (), facts))
+
+
+def facts_of(program: Program) -> tuple[Term, ...]:
+    """What a launcher has seen to before it calls an entry."""
+    sizes = tuple(Var(s) >= 0 for s in program.op.sizes) + (LANES >= 1, LANES <= 64)
+    return tuple(map(canonical, (*sizes, *(c for w in program.where for c in conjuncts(w) if not reads(c)))))
 
 
 def _items(items: ast.expr, wanted: Sequence[Term], reader: CpuReader) -> None:

@@ -131,12 +131,12 @@ class CpuFollower(Follower):
             case ast.Assign([ast.Name(name) as target], value) if own:
                 self.meaning.bind(stmt, step.target, name, False)
                 return Written(step.target, (), target, item, value)
-            case ast.Assign([ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number])) as target], value):
+            case ast.Assign([ast.Subscript(ast.Name(name), place) as target], value):
                 if own:
                     self.meaning.bind(stmt, step.target, name, True)
                 thing = self.names.get(name)
                 if isinstance(thing, Pointer) and thing.array == step.target and step.target not in self.inputs:
-                    return Written(step.target, (self.reader(here).index(number),), target, item, value)
+                    return Written(step.target, self.reader(here).place(place, thing), target, item, value)
                 raise Differs(target, f"writes {name}", does(Due(step)))
         raise unread(stmt, "is no statement of a kernel")
 

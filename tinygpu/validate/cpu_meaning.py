@@ -56,6 +56,8 @@ class CpuMeaning(Meaning):
             return ()
         if array.space == INPUT and not array.extents:
             return ()
+        if array.strided:
+            return tuple(map(self.term, index))
         number = address(array.extents, tuple(map(self.term, index)))
         return (number * threads_of(self.block) + row_major(self.block) if name in self.each else number,)
 

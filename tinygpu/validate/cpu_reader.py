@@ -124,12 +124,24 @@ class CpuReader(Reader):
     def element(self, node: ast.Subscript, base: Thing, place: ast.expr) -> Value:
         """`array[at(number)]`: an element of an array, or what a condition was for this thread."""
         match base, place:
-            case Pointer(), ast.Call(func=ast.Name(id="at"), args=[number], keywords=[]):
-                return Reader.element(self, node, base, number)
+            case Pointer(), _:
+                return Reader.element(self, node, base, place)
             case Value(kind="bool"), ast.Call(func=ast.Name(id="at"), args=[number], keywords=[]):
                 if self.here.same(self.index(number), self.thread):
                     return base
         raise unread(node, f"{ast.unparse(node)} is no element of an array")
+
+    def place(self, node: ast.expr, memory: Pointer) -> tuple[Term, ...]:
+        """`at(number)`; of a strided array, whose strides numba knows, `at(index)` for each axis."""
+        parts = node.elts if isinstance(node, ast.Tuple) and memory.axes > 1 else [node]
+        numbers = [
+            p.args[0]
+            for p in parts
+            if isinstance(p, ast.Call) and ast.unparse(p.func) == "at" and len(p.args) == 1 and not p.keywords
+        ]
+        if len(numbers) != (memory.axes or 1) or len(parts) != len(numbers):
+            raise unread(node, f"{ast.unparse(node)} is no place in an array")
+        return tuple(map(self.index, numbers))
 
     def _table(self, node: ast.expr, entries: list[Value], place: Term) -> Value:
         """One of several numbers, by its place."""

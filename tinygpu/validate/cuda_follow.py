@@ -142,7 +142,7 @@ class CudaFollower(Follower):
                     raise unread(stmt, f"{len(arguments)} arguments of {called}")
                 for element, name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
                     pointer = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
-                    if not isinstance(pointer, Pointer) or pointer.array != element.tensor:
+                    if not isinstance(pointer, Pointer) or pointer.array != element.tensor or pointer.axes:
                         raise Differs(name, f"is {ast.unparse(name)}", does(due))
                     self.lies(offset, element.tensor, (reader.index(offset),), element.index, here)
                 if meets(step):
@@ -171,7 +171,7 @@ class CudaFollower(Follower):
                 isinstance(atom := self.scope.names.get(function), Atom) and atom.what == "atomic"
             ):
                 memory = self.scope.names.get(name)
-                if not isinstance(memory, Pointer) or atom.shared != memory.shared or memory.array in self.inputs:
+                if not isinstance(memory, Pointer) or atom.shared != memory.shared or memory.array in self.inputs or memory.axes:
                     raise Differs(stmt, f"{function} is not for this memory")
                 found = Written(memory.array, (self.reader(here).index(offset),), offset, memory.item, value, atom.name, True)
             case _:
@@ -190,8 +190,8 @@ class CudaFollower(Follower):
                 return Written(found.array, (), target, found.item, value)
             case ast.Subscript(value=ast.Name(name), slice=place):
                 match self.scope.names.get(name):
-                    case Pointer(array, item) if array not in self.inputs:
-                        return Written(array, (reader.index(place),), place, item, value)
+                    case Pointer(array, item) as memory if array not in self.inputs:
+                        return Written(array, reader.place(place, memory), place, item, value)
                     case Cells(array, item, shape) if array:
                         index = place.elts if isinstance(place, ast.Tuple) else [place]
                         if len(index) == len(shape):

@@ -17,7 +17,7 @@ from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field
-from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme
+from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme, paced
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
@@ -145,7 +145,7 @@ class Reader:
         """A cell of memory or of the thread."""
         match base:
             case Pointer(array, item):
-                return Value(Read(array, (self.index(place),), item), item)
+                return Value(Read(array, self.place(place, base), item), item)
             case Cells(array, item, shape) if array:
                 index = place.elts if isinstance(place, ast.Tuple) else [place]
                 if len(index) != len(shape):
@@ -157,6 +157,10 @@ class Reader:
                     raise Differs(node, f"{ast.unparse(node)} may be outside of the {count} elements that were loaded")
                 return Value(Read(pointer.array, (offset + at,), pointer.item), pointer.item)
         raise Differs(node, f"{ast.unparse(node)} is read here, and holds nothing that the program says")
+
+    def place(self, node: ast.expr, memory: Pointer) -> tuple[Term, ...]:
+        """Where an element lies: at an offset; of a strided array at an index for each axis."""
+        return tuple(map(self.index, paced(node, memory, self.thing) if memory.axes else [node]))
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.term import BOOL, Read, Term, Var, reads
-from tinygpu.program.arrays import arrays
+from tinygpu.category.term import BOOL, INDEX, Read, Term, Var, reads
+from tinygpu.program.arrays import arrays, strides
 from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
@@ -51,7 +51,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
-    here = Here((*launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
+    here = Here((*launch.turns, *launch.grid, *launch.block), (), tuple(map(canonical, given.facts)), promises)
     names |= memory | flat.registers(launch, here)
     names["wide"] = Value(Var("wide", BOOL), "bool")
     declared = dict(declarations(inner, names))
@@ -124,7 +124,9 @@ def parameters(
     nobody writes: these the hardware may read before the launch's other accesses."""
     arguments, known, op = [a.arg for a in inner.args.args], arrays(program), program.op
     pointers = [t.name for t in op.tensors if t.shape or t.role == "output"] + [w.name for w in program.workspaces]
-    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes]
+    paces = strides(op)
+    steps = [name for each in paces.values() for name in each]
+    passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes, *steps, *(a.name for a in launch.turns)]
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
     found, changed = dict[str, Thing](), written(launch.body)
@@ -132,10 +134,10 @@ def parameters(
     for name, kind, given in zip(arguments, types, passed, strict=True):
         if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
-        item = in_memory(known[given].dtype) if given in known else "ix"
+        item = in_memory(known[given].dtype) if given in known else "i64" if given in steps else "ix"
         wanted = f"pointer {item}" if given in pointers else item
-        scalar: Term = Read(given, (), item) if given in known else Var(given)
-        found[name] = Pointer(given, item) if given in pointers else Value(scalar, item)
+        scalar: Term = Read(given, (), item) if given in known else Var(given, INDEX if item == "ix" else item)
+        found[name] = Pointer(given, item, axes=len(paces.get(given, ()))) if given in pointers else Value(scalar, item)
         if given in pointers and kind == f"constant {item}":
             if given in changed:
                 raise Differs(function.body[-1], f"says that nobody writes {name}", f"the program writes {given} in this launch")

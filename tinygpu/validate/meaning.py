@@ -44,12 +44,16 @@ class Meaning:
         return cls(arrays(program))
 
     def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:
-        """Where an element lies: a thread's own cell has coordinates, one in memory an offset."""
+        """Where an element lies: a thread's own cell and an element of a strided array have coordinates, another one in memory an offset."""
         array = self.arrays[name]
-        if array.owner == "thread" or (array.space == INPUT and not array.extents):
+        if array.owner == "thread" or array.strided or (array.space == INPUT and not array.extents):
             return tuple(map(self.term, index))
         index = tuple(map(self.term, index))
         return (shared_address(array.extents, array.layout, index) if array.owner == "block" else row_major(array.extents, index),)
+
+    def axes(self, name: str) -> int:
+        """How many indices the memory of an array takes, where it is strided; of all others it takes one offset."""
+        return len(self.arrays[name].extents) if self.arrays[name].strided else 0
 
     def stored(self, name: str, value: Term) -> Term:
         """A value as a cell of that array takes it: bits in memory, a number in a register."""

@@ -67,7 +67,7 @@ def moved(
     scope: Scope, stmt: ast.stmt, atom: Atom, cells: Cells | None, pointer: Thing | None, offset: ast.expr, here: Here
 ) -> tuple[Term, Pointer]:
     """The first element of a wide access: aligned, and of the memory and the number that the instruction is for."""
-    if cells is None or not isinstance(pointer, Pointer):
+    if cells is None or not isinstance(pointer, Pointer) or pointer.axes:
         raise unread(stmt, f"{ast.unparse(stmt)} is no wide access")
     if pointer.shared != atom.shared:
         raise Differs(stmt, f"moves {pointer.array} with an instruction for other memory")

@@ -1,0 +1,68 @@
+"""What the clauses of a launch say of single equations and tensors: where they are placed otherwise, how folds are combined, what is kept.
+
+Comes in: the clauses of a launch. Goes out: tables by equation or tensor, and messages. The one idea: a clause that names something is read once,
+and what it names has to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tinygpu.diagnostic import Span
+from tinygpu.model.clauses import Clauses
+from tinygpu.model.op import Op
+from tinygpu.model.problems import Problems
+from tinygpu.model.work import Factor
+from tinygpu.syntax import tree
+
+BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
+
+
+def special(clauses: Clauses, targets: Sequence[str], problems: Problems) -> dict[str, tuple[tree.Compute, ...]]:
+    """The compute clauses that are for one equation only, by its name."""
+    found: dict[str, tuple[tree.Compute, ...]] = {}
+    per = clauses.of(tree.ForEquation)
+    special: list[tuple[str, Span, tuple[tree.Compute, ...]]] = [(c.equation, c.span, (c,)) for c in clauses.compute if c.equation]
+    special += [(p.equation, p.span, tuple(c for c in p.clauses if isinstance(c, tree.Compute))) for p in per]
+    for name, span, computes in special:
+        if name not in targets:
+            problems.say("TG101.equation", span, near=targets, name=name, known=targets)
+        found[name] = (*found.get(name, ()), *computes)
+    for clause in (c for p in per for c in p.clauses if not isinstance(c, tree.Compute | tree.Own | tree.Reduce)):
+        problems.say("TG109.special", clause.span)
+    return found
+
+
+def reduced(
+    clauses: Clauses, targets: Sequence[str], table: Mapping[str, Factor], problems: Problems
+) -> dict[str, tuple[tree.Reduce, ...]]:
+    """The reduce clauses by equation, those inside of `for s { … }` too."""
+    found: dict[str, tuple[tree.Reduce, ...]] = {}
+    for clause in clauses.anywhere(tree.Reduce):
+        unknown: list[tuple[str, str, Iterable[str]]] = [(n, "factor", table) for n in clause.factors if n not in table]
+        unknown += [(clause.equation, "equation", targets)] if clause.equation not in targets else []
+        unknown += [(clause.by, "way to combine", BY)] if clause.by not in BY else []
+        home = next((p for p in clauses.of(tree.ForEquation) if clause in p.clauses and p.equation != clause.equation), None)
+        if home:
+            problems.say("TG535.home", clause.span, home.span, equation=clause.equation, home=home.equation)
+        for name, kind, known in unknown:
+            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
+        seen = {n: r for r in found.get(clause.equation, ()) for n in r.factors}
+        for name in (n for n in clause.factors if n in seen):
+            problems.say("TG102.combined", clause.span, seen[name].span, name=name)
+        if not unknown:
+            found[clause.equation] = (*found.get(clause.equation, ()), clause)
+    return found
+
+
+def kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
+    """The inputs and intermediates that are kept in registers, or by a core."""
+    kept: dict[str, tree.Keep] = {}
+    inputs = [t.name for t in (*op.inputs, *op.intermediates) if t.shape]
+    for clause in clauses.of(tree.Keep):
+        if clause.tensor not in inputs:
+            problems.say("TG101.kept", clause.span, near=inputs, name=clause.tensor, known=inputs)
+        elif clause.space != "register":
+            problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
+        kept[clause.tensor] = clause
+    return tuple(kept.values())
