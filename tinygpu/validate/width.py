@@ -9,18 +9,17 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import z3
 
 from tinygpu.category.bounds import range_of
-from tinygpu.category.decide import decided, nonnegative
+from tinygpu.category.decide import decided
 from tinygpu.category.known import Known
-from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial, times, without
+from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, exchange, reads, walk
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
+from tinygpu.validate.ends import Ends, upper_guards
 from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away
 from tinygpu.validate.same import BUDGET, Here, canonical
 
@@ -152,112 +151,3 @@ def _index(part: Term, here: Here) -> Term:
                         sides.append(App("cast", (side,), INDEX))
             return App(op, tuple(sides), dtype)
     return part
-
-
-@lru_cache(maxsize=1 << 12)
-def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial], ...]:
-    """What guards say is at most what: `x + c < E` as `(x, E − c − 1)`, x without a number."""
-    found = []
-    for guard in guards:
-        match guard:
-            case App("lt" | "le" as op, (a, b)) | App("not", (App("ge" | "gt" as op, (a, b)),)) if a.dtype == INDEX:
-                form = polynomial(a)
-                left = without(form, ())
-                most = plus(polynomial(b), constant(form.get((), 0) + (op in ("lt", "ge"))), -1)
-                found.append((left, most))
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """Lowest and highest values of index terms as polynomials over the sizes, by their form.
-
-    `a·E + x` with `x < E` is less than `(a + 1)·E`: that is what an address is.
-    """
-
-    known: Known
-    below: tuple[tuple[Polynomial, Polynomial], ...]
-
-    def high(self, term: Term) -> Polynomial | None:
-        """At least the term, or None."""
-        value = polynomial(canonical(term))
-        for left, most in self.below:
-            times_ = ratio(value, left)
-            rest = plus(value, left, -times_) if times_ else value
-            if times_ and number(rest) is not None and (end := self._range(most)[1]) is not None:
-                return plus(rest, end, times_)
-        return self._formed(term) or self._bounded(value)
-
-    def _formed(self, term: Term) -> Polynomial | None:
-        """By the form of the term."""
-        match term:
-            case App("add", (App("mul", (a, extent)), x), "index") if not isinstance(extent, Const):
-                high, most, size = self.high(a), self.high(x), polynomial(extent)
-                if high is None or most is None or not self.known.constant(extent) or not decided(extent >= 0, self.known):
-                    return None
-                if nonnegative(plus(plus(size, constant(1), -1), most, -1), self.known, moves=1):  # G·(F // G) is at most F
-                    return plus(times(plus(high, constant(1)), size), constant(1), -1)
-                return plus(times(high, size), most) if self._natural(a) else None
-            case App("add", (a, b), "index"):  # a guard may say more of a part, or of the whole
-                left, right, whole = self.high(a), self.high(b), self._bounded(polynomial(canonical(term)))
-                parts = None if left is None or right is None else plus(left, right)
-                sums = [None if p is None else number(p) for p in (parts, whole)]
-                return parts if whole is None or (sums[0] is not None and sums[1] is not None and sums[0] < sums[1]) else None
-            case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
-                left, right = self.high(a), self.high(b)
-                return None if left is None or right is None else times(left, right)
-            case App("floordiv", (a, Const(int(n))), "index") if n > 0:
-                inner = polynomial(a)
-                if (top := self.high(a)) is not None and (most_ := number(top)) is not None:
-                    return constant(most_ // n)
-                over = inner.get((), 0)
-                low, high = self._range(without(inner, ()))
-                if low is not None and self.known.positive(low) and 0 <= over < n:
-                    return high  # (x + n − 1) // n is at most x
-        return None
-
-    def _bounded(self, value: Polynomial) -> Polynomial | None:
-        """By a guard about a part of the sum, and intervals for the others; or about a sum that it is a part of; else by intervals."""
-        for left, most in self.below:
-            if (whole := number(most)) is not None and (part := self._part(value, left)):
-                return constant(whole // part)
-            times_ = ratio(value, left)
-            if times_:
-                ends = self._range(plus(value, left, -times_))[1], self._range(most)[1]
-                if ends[0] is not None and ends[1] is not None:
-                    return plus(ends[0], ends[1], times_)
-        return self._range(value)[1]
-
-    def _part(self, value: Polynomial, left: Polynomial) -> int:
-        """How many times the value is at most that sum, whole: 0 if that is not seen."""
-        count = min((left.get(m, 0) // c for m, c in value.items() if c > 0), default=0)
-        low = self._range(plus(left, value, -count))[0] if count > 0 else None
-        return count if low is not None and self.known.positive(low) else 0
-
-    def low(self, term: Term) -> Polynomial | None:
-        """At most the term, or None."""
-        value = polynomial(canonical(term))
-        least = [n for fact in self.known.sizes.facts if (n := number(plus(value, fact, -1))) is not None]
-        if least:
-            return constant(max(least))
-        match term:
-            case App("add", (a, b), "index"):
-                left, right = self.low(a), self.low(b)
-                if left is not None and right is not None:
-                    return plus(left, right)
-            case App("mul", (a, b), "index") if self._natural(a) and self._natural(b):
-                return {}
-        return self._range(value)[0]
-
-    def _natural(self, term: Term) -> bool:
-        low = self.low(term)
-        return low is not None and self.known.positive(low)
-
-    def _range(self, value: Polynomial) -> tuple[Polynomial | None, Polynomial | None]:
-        return range_of(value, self.known)
-
-
-def ratio(value: Polynomial, part: Polynomial) -> int:
-    """How many times a part stands in a sum, whole: 0 if it does not."""
-    counts = {value.get(m, 0) // c if value.get(m, 0) % c == 0 else 0 for m, c in part.items()}
-    return max(counts.pop(), 0) if len(counts) == 1 else 0
