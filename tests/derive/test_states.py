@@ -28,9 +28,26 @@ MACHINES = {
 }
 
 
+AT_EACH = """op each(x: f32[n], V: f32[n, D], w: f32[T, D], q: f32[T, 3]) -> (y: f32[T, n], z: f32[n], o: f32[T, n]) {
+  h[0, i]        = x[i]
+  c[0, i]        = 0.5*x[i]
+  h[t + 1, i]    = 0.5*h[t, i] + 0.25*c[t, i] + sum[d] V[i, d]*w[t, d]
+  c[t + 1, i]    = c[t, i] - 0.125*h[t + 1, i]
+  y[t, i]        = h[t + 1, i] + 2*c[t + 1, i]
+  z[i]           = c[T, i]
+  u[0, i, k < 3] = x[i] + f32(k)
+  u[t + 1, i, k] = u[t, i, k] * q[t, k] + x[i]
+  o[t, i]        = sum[k] u[t + 1, i, k] * q[t, k]
+}
+"""
+
+
+@pytest.mark.parametrize("each", ["", "register k"])
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_state_of_elements_by_themselves_is_derived(name: str) -> None:
-    (machine,) = pipeline.load_text(PAIR + f"machine m : pair {{\n {MACHINES[name]}\n}}").machines
+def test_a_state_of_elements_by_themselves_is_derived(name: str, each: str) -> None:
+    """At the end, or at each time; and where a fold reads some of them, a thread has all of these in registers."""
+    text, op = (AT_EACH, "each") if each else (PAIR, "pair")
+    (machine,) = pipeline.load_text(text + f"machine m : {op} {{\n {MACHINES[name]}\n {each}\n}}").machines
     program = pipeline.program(machine)
     assert isinstance(prove(program), Proof)
     for seed, sizes in enumerate(edges(program, 2)):
@@ -42,6 +59,7 @@ def test_a_state_of_elements_by_themselves_is_derived(name: str) -> None:
     [
         "u[t + 1, i] = u[t, i - 1 | 0]\n y[i] = u[T, i] + sum[s] a[s]",
         "u[t + 1, i] = 2*u[t, i]\n y[i] = u[T, i] + sum[s < T] u[s, i]",
+        "u[t + 1, i] = 2*u[t, i]\n y[i] = u[T, i] + sum[s < T] u[s + 1, i]",
     ],
 )
 def test_what_reads_neighbours_or_many_times_is_refused(step: str) -> None:

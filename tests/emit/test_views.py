@@ -91,6 +91,7 @@ WRONG: list[tuple[Callable, str]] = [
     (lambda f: f(LONG[1:31].reshape(M, N), B, out=LONG[:30].reshape(M, N)), "TG807 affine_m: out shares memory with x; outputs need memory of their own"),
     (lambda f: f(LONG[:60].reshape(M, 12)[:, ::2], B, out=LONG[:30].reshape(M, N)), "TG807 affine_m: out shares memory with x; outputs need memory of their own"),
     (lambda f: f(LONG[:60].reshape(M, 12)[:, ::2], B, out=LONG[:60].reshape(N, 10)[:, ::2].T), "TG807 affine_m: out shares memory with x; outputs need memory of their own"),
+    (lambda f: f(LONG[20:50].reshape(M, N), B, out=LONG[59:29:-1].reshape(M, N)), "TG807 affine_m: out shares memory with x; outputs need memory of their own"),
     (lambda f: f(X[:, ::-1], B, out=X), "TG807 affine_m: out shares memory with x; outputs need memory of their own"),
     (lambda f: f(as_strided(LONG, (M, N), (2**61, 4)), B), f"TG810 affine_m: too large: x has strides ({2**59}, 1), and kernels count its bytes with 64 bits"),
     (lambda f: f(as_strided(LONG, (M, N), (42, 4)), B), "TG813 affine_m: x must be a float32 array of shape [M, N]; its memory is not aligned to the 4 bytes of an element"),
@@ -135,13 +136,15 @@ def test_those_of_torch_too(handed, monkeypatch):
     assert handed == [(1, M, 2 * N, 2)]
 
 
-def test_an_output_on_a_gpu_keeps_its_elements_apart(handed):
+def test_arrays_on_a_gpu_are_asked_too(handed):
     x, b = OnGpu((M, N), 2**20), OnGpu((N,), 2**25)
     for strides in ((0, 4), (20, 4)):
         with pytest.raises(ValueError, match="TG807 affine_m: out may have two elements at one place"):
             module("views").affine(x, b, out=OnGpu((M, N), 2**30, strides=strides))
     with pytest.raises(ValueError, match="TG807 affine_m: out shares memory with x"):
         module("views").affine(x, b, out=OnGpu((M, N), 2**20 + 4, strides=(-4, 4 * M)))
+    with pytest.raises(ValueError, match="TG810 affine_m: too large: x has strides"):
+        module("views").affine(OnGpu((M, N), 2**20, strides=(2**61, 4)), b, out=OnGpu((M, N), 2**30))
     assert not handed
 
 

@@ -22,7 +22,7 @@ from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
-from tinygpu.derive.state import induced
+from tinygpu.derive.state import Turn, induced
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
@@ -103,7 +103,7 @@ def shared(build: Build, axis: Axis, run: tuple[Plan, ...], around: Around) -> t
     body = placed(build.tiles, build.copies, axis.name, sequence(build, run, inside), turns=True)
     carried = [p for p in run if p.scan and p.scan.factors("time")[:1] == (axis,)]
     first = tuple(step for p in carried if p.scan for step in begun(p.scan, p.cells))
-    return parts, (*first, *loops((axis,), body, run[0].span))
+    return parts, (*build.begins.pop(axis.name, ()), *first, *loops((axis,), body, run[0].span))
 
 
 def known(plan: Plan, around: Around) -> tuple[Term, ...]:
@@ -149,7 +149,9 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
     if first.scan:
         build.alive[first.kept] = around.path
         return before, scanned(build, first.scan, first.cells, place)
-    first_steps, values = induced(build, tuple(p.value for p in batch), place, around.path)
+    first_steps, values = induced(
+        build, tuple(p.value for p in batch), place, Turn(around.opened[-1] if around.opened else None, around.path, before)
+    )
     steps, values = folded(build, values, place, tuple(p.kept for p in batch))
     steps = first_steps + steps
     for plan, value in zip(batch, values, strict=True):

@@ -41,7 +41,8 @@ class Build:
 
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
     `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled;
-    on a `core` one thread is alone, and its cells may be indexed by loops. `ends` are cells that hold where folds begin and end.
+    on a `core` one thread is alone, and its cells may be indexed by loops. `ends` are cells that hold where folds begin and end;
+    `begins` is what stands before a loop, of states that go on in it.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -65,6 +66,7 @@ class Build:
     states: tuple[Equation, ...] = ()
     made_of: Callable[[str], set[str]] = lambda name: set()
     held: dict[tuple[object, ...], Read] = field(default_factory=dict)
+    begins: dict[str, list[Step]] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
 
     def fresh(self, base: str) -> str:

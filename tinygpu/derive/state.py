@@ -26,9 +26,10 @@ from tinygpu.category.term import (
     select,
     substitute,
     variables,
+    walk,
 )
 from tinygpu.derive.fold import Place, folded
-from tinygpu.derive.nest import REGISTER, TIME, Build, guarded, loops, point
+from tinygpu.derive.nest import REGISTER, TIME, Build, guarded, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.model.op import Equation
 from tinygpu.model.problems import refused
@@ -72,45 +73,67 @@ class Course:
         each = tuple(replace(a, sort=REGISTER) for a in self.place.cells)
         return before + loops(each, (first, *(guarded(self.place.rest, fact, state.span) if fact else ())), state.span)
 
-    def steps(self, end: Term) -> Iterator[Step]:
-        """All of it, up to a time."""
+    def begun(self) -> Iterator[Step]:
+        """What it is at 0."""
         for state in self.group:
             first = self.value(state, Const(0), state.cases[0][1], {})
             yield from self.set(state, self.held[state.target], first, Const(0))
-        turn = Axis(self.build.fresh(self.group[0].along), end, TIME)
-        now, then = Var(turn.name), Var(turn.name) + 1
-        body: list[Step] = []
+
+    def turn(self, now: Term) -> Iterator[Step]:
+        """What it is one turn later."""
         known: dict[Term, Term] = {self.at(s, now): self.held[s.target] for s in self.group}
-        alone = self.made is self.held
         for state in self.group:
             target = self.made[state.target]
-            value = self.value(state, then, state.cases[1][1], known)
-            body += self.set(state, target, value, then)
-            known[self.at(state, then)] = target
-        for state in () if alone else self.group:
-            body += self.set(state, self.held[state.target], self.made[state.target])
-        yield For(turn, tuple(body), self.place.span)
+            value = self.value(state, now + 1, state.cases[1][1], known)
+            yield from self.set(state, target, value, now + 1)
+            known[self.at(state, now + 1)] = target
+        for state in () if self.made is self.held else self.group:
+            yield from self.set(state, self.held[state.target], self.made[state.target])
+
+    def steps(self, end: Term) -> Iterator[Step]:
+        """All of it, up to a time."""
+        yield from self.begun()
+        turn = Axis(self.build.fresh(self.group[0].along), end, TIME)
+        yield For(turn, tuple(self.turn(Var(turn.name))), self.place.span)
 
 
-def induced(
-    build: Build, values: tuple[Term, ...], place: Place, path: tuple[int, ...]
-) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
-    """`values → (steps, values)`: after the steps, the values without states. What was computed in the same turn of the loops around is there."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where values are evaluated: the loop of the output that is innermost, the path of it and of those around it, and the guards that they have asked."""
+
+    loop: Axis | None
+    path: tuple[int, ...]
+    given: tuple[Term, ...]
+
+
+def induced(build: Build, values: tuple[Term, ...], place: Place, around: Turn) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
+    """`values → (steps, values)`: after the steps, the values without states. What was computed in the same turn of the loops around is there. Of a
+    state that is read in each turn, after it, the turn is the step, and `build.begins` is what stands before the loop."""
     states = {e.target: e for e in build.states}
     steps: list[Step] = []
     known: dict[Term, Term] = {}
+    folds = [a for value in values for t in walk(value) if isinstance(t, Fold) for a in t.axes]
     for read in dict.fromkeys(r for value in values for r in reads(value) if r.tensor in states):
         state = states[read.tensor]
         axis = [a.name for a in state.axes].index(state.along)
         time, index = read.index[axis], (*read.index[:axis], *read.index[axis + 1 :])
-        if variables(time) - build.sizes:
+        inner = tuple(a for a in dict.fromkeys(folds) if a.name in frozenset().union(*map(variables, index)))
+        loop = around.loop if around.loop and simplify(time - Var(around.loop.name)) == Const(1) else None
+        if (variables(time) - build.sizes and loop is None) or any(a not in own(inner) for a in inner):
             raise refused("TG109.state", place.span, state.span, name=state.target)
-        key = (state.target, time, index, place.cells, place.rest, path)
+        here = replace(place, cells=(*place.cells, *inner))
+        key = (state.target, time, index, here.cells, here.rest, around.path)
         if key not in build.held:
             group = tuple(e for e in build.states if e.target in {state.target, *build.made_of(state.target)})
-            held = {s.target: cell(build, s, "cell", place) for s in group}
-            made = {s.target: cell(build, s, "next", place) for s in group} if len(group) > 1 else held
-            steps += Course(build, group, index, held, made, place).steps(time)
+            held = {s.target: cell(build, s, "cell", here) for s in group}
+            made = {s.target: cell(build, s, "next", here) for s in group} if len(group) > 1 else held
+            course = Course(build, group, index, held, made, here)
+            if loop is None:
+                steps += course.steps(time)
+            else:
+                before = replace(course, place=replace(here, rest=(*around.given, *here.rest)))
+                build.begins.setdefault(loop.name, []).extend(before.begun())
+                steps += course.turn(Var(loop.name))
             build.held |= {(name, *key[1:]): one for name, one in held.items()}
         known[read] = build.held[key]
     return tuple(steps), tuple(exchange(value, known) for value in values)

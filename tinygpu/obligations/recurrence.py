@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    exchange,
     fresh,
     memoised,
     rebuild,
@@ -37,6 +38,7 @@ from tinygpu.category.term import (
     substitute,
     tensors,
     variables,
+    walk,
 )
 from tinygpu.obligations.made import moved, opened
 from tinygpu.obligations.shape import combine, flatten
@@ -132,9 +134,8 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
 
 def at_home(term: Term, condition: Term, previous: Read) -> Term:
     """The term where a condition holds: reads of `previous` at what the condition says the formals are become `previous` itself."""
-    pins = {
-        b: a for part in conjuncts(condition) if isinstance(part, App) and part.op == "eq" for a, b in (part.args, part.args[::-1])
-    }
+    same = (part.args for part in conjuncts(condition) if isinstance(part, App) and part.op == "eq")
+    pins = {b: a for pair in same for a, b in (pair, pair[::-1])}
     pinned = tuple(pins.get(formal, formal) for formal in previous.index)
 
     @memoised
@@ -148,21 +149,30 @@ def _close_guarded(axis: Axis, previous: Read, condition: Term, value: Term, res
     x, name = axis.name, previous.tensor
     if x not in variables(condition) and not mentions(condition, name):
         yes, no = close(axis, previous, at_home(value, condition, previous), old), close(axis, previous, rest, old)
-        if yes is None or no is None:
-            return None
-        return select(condition, yes[0], no[0]), select(condition, yes[1], no[1])
+        return (select(condition, yes[0], no[0]), select(condition, yes[1], no[1])) if yes and no else None
     if mentions(condition, name):
         extreme = larger(condition, previous, value) if rest == previous else ""
         return _close_fold(axis, previous, App(extreme, (previous, value), previous.dtype), old) if extreme else None
     if rest != previous:
         return _close_chosen(axis, previous, select(condition, value, rest), old)
     if mentions(value, name):
-        return _close_fold(axis, previous, value, old, condition)
-    if (point := place(condition, x)) is not None:
+        if (found := _close_fold(axis, previous, value, old, condition)) is not None:
+            return found
+        match value:
+            case App("select", (further, inner, same)) if same == previous:
+                return _close_guarded(axis, previous, conjunction(condition, further), inner, previous, old)
+    if (point := place(condition, x)) is not None:  # one iteration writes the cell, and sees what it was before the loop
+        value = _begun(at_home(value, condition, previous), previous, old)
         there, written = (substitute(t, {x: point}) for t in (condition, value))
         before, after = (conjunction(within(point, end), there) for end in (Var(x), axis.extent))
-        return select(before, written, old), select(after, written, old)
-    return _close_last(axis, previous, condition, value, old)
+        return None if mentions(value, name) else (select(before, written, old), select(after, written, old))
+    return None if mentions(value, name) else _close_last(axis, previous, condition, value, old)
+
+
+def _begun(value: Term, previous: Read, old: Term) -> Term:
+    """The value with what was there before the loop for `previous`; as it is where a binder in it has a name of that."""
+    bound = {a.name for t in walk(value) if isinstance(t, Fold) for a in t.axes}
+    return value if bound & variables(old) else exchange(value, {previous: old})
 
 
 def _close_last(axis: Axis, previous: Read, condition: Term, value: Term, old: Term) -> tuple[Term, Term] | None:

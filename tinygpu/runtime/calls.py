@@ -86,13 +86,19 @@ def _writable(function: str, name: str, value: Any, dtype: str, shape: str, rank
     view = _view(function, name, value, dtype, shape, rank, strided, written=True)
     if view.readonly:
         _fail(ValueError, "TG806", function, f"{name} is read-only, and the kernel writes it")
-    reach = 0
-    for step, extent in sorted((abs(s), e) for s, e in zip(view.steps or (), view.shape, strict=False) if e != 1):
-        if step <= reach:
-            said = f"{name} may have two elements at one place, with strides {view.steps}; each has to be larger than the smaller ones reach"
-            _fail(ValueError, "TG807", function, said)
-        reach += step * (extent - 1)
+    if view.steps is not None:
+        _apart(function, view.name, view.steps, view.shape)
     return view
+
+
+def _apart(function: str, name: str, steps: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """That no two elements of an output are one: by size, each stride is larger than what the smaller ones reach."""
+    reach = 0
+    for step, extent in sorted((abs(s), e) for s, e in zip(steps, shape, strict=True) if e != 1):
+        if step <= reach:
+            said = f"with strides {steps}; each has to be larger than the smaller ones reach"
+            _fail(ValueError, "TG807", function, f"{name} may have two elements at one place, {said}")
+        reach += step * (extent - 1)
 
 
 def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
@@ -114,7 +120,7 @@ def _distinct(function: str, outputs: tuple[_View, ...], inputs: tuple[_View, ..
         for place, other in enumerate(inputs + outputs[:number]):
             if (number, place) in same and output.pointer == other.pointer and output.steps == other.steps:
                 continue
-            first, last = _ends(other)
+            first, last = (other.pointer, other.pointer + other.nbytes) if other.steps is None else _ends(other)
             if start < last and first < end and output.nbytes and other.nbytes and _meet(output, other):
                 said = f"{output.name} shares memory with {other.name}; outputs need memory of their own"
                 _fail(ValueError, "TG807", function, said)

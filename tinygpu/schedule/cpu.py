@@ -17,7 +17,7 @@ from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays, names_of
-from tinygpu.program.step import Array, Assign, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.step import Array, Assign, Fact, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.bound import bound, ended
@@ -77,6 +77,8 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     """One launch; itself where its threads cooperate. Cells get names that are `fresh` in the program."""
     if cooperates(launch):
         return launch
+    if not program.op.states:  # what a state is in each turn is the induction; else the proof needs no help
+        launch = replace(launch, body=map_steps(launch.body, lambda step: () if isinstance(step, Fact) else (step,)))
     fresh = fresh or supply(program)
     shapes = {name: a.extents for name, a in arrays(program).items() if a.owner == "grid"}
     nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)

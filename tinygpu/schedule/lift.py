@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.term import TRUE, Axis, Read, Term, Var, substitute, variables
-from tinygpu.program.step import Array, Assign, For, Step, arrays_in
+from tinygpu.program.step import Array, Assign, For, Ghost, Step, arrays_in
 from tinygpu.program.traverse import map_steps, walk_steps
 from tinygpu.record import replace
 from tinygpu.schedule.nest import Body, Site, change_reads, loops_of, moved, sites
@@ -161,7 +161,7 @@ def _replaced(body: Body, name: str, writer: Assign) -> Body:
 
     def each(step: Step) -> Body:
         match step:
-            case Array(own) | Assign(own) if own == name:
+            case Array(own) | Assign(own) | Ghost(own) if own == name:
                 return ()
             case For(_, ()):
                 return ()

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, memoised, reads, rebuild, substitute
 from tinygpu.program.arrays import address
-from tinygpu.program.step import Assign, Call, Fact, For, If, Launch, Step, arrays_in, steps
+from tinygpu.program.step import Assign, Call, Fact, For, Ghost, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 
@@ -108,12 +108,14 @@ def names_in(launch: Launch) -> frozenset[str]:
 
 
 def change_terms(body: Body, change: Callable[[Term], Term]) -> Body:
-    """The body with `change` applied to every index, guard, value and extent of a loop; without ghost facts."""
-    return map_steps(body, lambda step: () if isinstance(step, Fact | Call) else (map_terms(step, change),))
+    """The body with `change` applied to every index, guard, value and extent of a loop; what only serves a proof is left out, but for ghost facts."""
+    return map_steps(
+        body, lambda step: () if isinstance(step, Fact | Call) and not isinstance(step, Ghost) else (map_terms(step, change),)
+    )
 
 
 def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
-    """The body with another term for each read, what stands in it changed before; without ghost facts."""
+    """The body with another term for each read, what stands in it changed before."""
 
     @memoised
     def term(t: Term) -> Term:
@@ -124,14 +126,14 @@ def change_reads(body: Body, change: Callable[[Read], Term]) -> Body:
 
 
 def moved(body: Body, place: Callable[[str, tuple[Term, ...]], tuple[str, tuple[Term, ...]]]) -> Body:
-    """The body with elements elsewhere, where it reads and where it writes them; without ghost facts."""
+    """The body with elements elsewhere, where it reads and where it writes them."""
 
     def read(element: Read) -> Read:
         name, index = place(element.tensor, element.index)
         return replace(element, tensor=name, index=index)
 
     def written(step: Step) -> Body:
-        if isinstance(step, Assign):
+        if isinstance(step, Assign | Ghost):
             name, index = place(step.target, step.index)
             return (replace(step, target=name, index=index),)
         return (step,)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 
 from tinygpu.category.term import Term, conjunction, reads
-from tinygpu.program.step import Array, Assign, For, If, Step, arrays_in, steps
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, reads_of, written
 from tinygpu.record import replace
 from tinygpu.schedule.nest import Body, moved
@@ -72,7 +72,13 @@ def guarded(guard: Term, body: Body, arrays: Container[str]) -> Body:
     writes = [s for s in steps(body) if isinstance(s, Assign)]
     if any(reads(guard)) or not all(s.target in arrays for s in writes):
         return (If(guard, body),)
-    return map_steps(body, lambda s: (replace(s, guard=conjunction(guard, s.guard)) if isinstance(s, Assign) else s,))
+
+    def each(step: Step) -> Body:
+        if isinstance(step, Ghost):
+            return (If(guard, (step,)),)
+        return (replace(step, guard=conjunction(guard, step.guard)) if isinstance(step, Assign) else step,)
+
+    return map_steps(body, each)
 
 
 def used(step: Step) -> set[str]:
