@@ -186,7 +186,11 @@ def test_data_keeps_what_is_promised_of_it(run):
     [
         ([1, 2, 4], 0, "agrees at all 3 elements"),
         ([1, 0, 4], 0, "agrees at 2 of 3 elements, rounding has no bound at the others"),
-        ([0, 0, 0], 3, "not compared: rounding has no bound at any of 3 elements"),
+        (
+            [0, 0, 0],
+            3,
+            "not compared: rounding has no bound at any of 3 elements, try smaller sizes or numbers, --range NAME=LOW..HIGH",
+        ),
         ([], 0, "has no elements to compare"),
     ],
 )
@@ -251,6 +255,18 @@ def test_an_equation_that_takes_too_long_is_not_waited_for(run, monkeypatch):
     monkeypatch.setattr(bounded, "reference", late)
     code, out, _ = run("run", "good.tgpu", "n=9", "--time", "60", "--device", "cpu")
     assert code == 3 and "not compared: to evaluate the equation takes more than 60 s; choose smaller sizes, or say --time" in out
+
+
+def test_of_a_long_sum_sizes_are_taken_at_which_rounding_says_something(run):
+    Path("dot.tgpu").write_text(
+        "op dot(x: f32[n], y: f32[n]) -> (s: f32[]) where n >= 1000 { s[] = sum[i] x[i] * y[i] }\n"
+        "machine m : dot {\n  work block = (t: 32)\n  compute i = (c, t)\n  time c\n}\n",
+        encoding="utf-8",
+    )
+    code, out, err = run("run", "dot.tgpu", "--device", "cpu")
+    assert code == 0 and "agrees at all 1 elements" in out and not err
+    code, out, _ = run("run", "dot.tgpu", "n=4000000", "--device", "cpu")
+    assert code == 3 and "not compared: rounding has no bound" in out
 
 
 def test_of_long_equations_few_elements_are_compared(run, monkeypatch):

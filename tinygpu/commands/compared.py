@@ -48,14 +48,14 @@ class Run:
     limit: float = 120.0
 
 
-def with_sizes(one: Run) -> Run:
-    """The same at the sizes that are given, and others that the op takes. Raises TG905 where there are none, or where a call would not end while
+def with_sizes(one: Run, usual: int = 0) -> Run:
+    """The same at the sizes that are given, and others that the op takes, up to a usual one. Raises TG905 where there are none, or where a call would not end while
     somebody waits for it."""
     from tinygpu.simulate.usual import usual_sizes
 
     op = one.machine.op
     given, conditions = told(op, one.data), one.program.where
-    usual = DEFAULT.get(len(op.sizes), 32)
+    usual = usual or DEFAULT.get(len(op.sizes), 32)
     search = partial(usual_sizes, op, given, most=MODERATE, where=conditions, odd=True)
     try:
         with within(2 * SEARCHED):
@@ -158,12 +158,12 @@ def agreement(told: int, count: int, elements: str) -> str:
     >>> agreement(3, 3, "elements"), agreement(3, 3, "random elements")
     ('agrees at all 3 elements', 'agrees at 3 random elements')
     >>> agreement(1, 3, "elements"), agreement(0, 3, "elements")
-    ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements')
+    ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements, try smaller sizes or numbers, --range NAME=LOW..HIGH')
     """
     if not count:
         return "has no elements to compare"
     if told == count:
         return f"agrees at {'all ' if elements == 'elements' else ''}{count} {elements}"
     if not told:
-        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}"
+        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}, try smaller sizes or numbers, --range NAME=LOW..HIGH"
     return f"agrees at {told} of {count} {elements}, rounding has no bound at the others"

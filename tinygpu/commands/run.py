@@ -7,7 +7,6 @@ numpy has a call for the op. The one idea: the number printed is of the very mod
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from tinygpu.model.op import Op
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
+
+FEWER, SMALLEST = 16, 64  # how many times smaller sizes are, where at others nothing could be compared, and when that is over
+Yardsticks = dict[str, tuple[str, float] | None]  # numpy's own call for an op at its sizes, and its best time
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,7 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built))
     module = load(text, module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])
-    yardsticks: dict[str, tuple[str, float] | None] = {}  # numpy's own call for an op, and its best time
+    yardsticks: Yardsticks = {}
     found = []
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     width = max(len(j.machine.title) for j in judged)
@@ -83,7 +85,9 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
         program = made.program if gpu else made.cpu or made.program
         a_run = Run(one.machine, program, {}, arguments.seed, data, "gpu" if gpu else "cpu", arguments.time)
         try:
-            found.append(run_one(with_sizes(a_run), getattr(module, name), gpu, yardsticks, width))
+            word, said = run_one(a_run, getattr(module, name), gpu, yardsticks, width)
+            print(said, flush=True)
+            found.append(word)
         except TinygpuError as error:  # the others are run
             print(f"  {one.machine.title:<{width}}  not run")
             show(error.diagnostics, arguments.output_format)
@@ -91,8 +95,42 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     return found
 
 
-def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, float] | None], width: int) -> str:
-    """One machine: its first call, the comparison, its best time, and numpy's on the same arrays. It is unknown where nothing could be compared."""
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A run that was made: its arguments and results, of seconds, and what is wrong, or how far it agrees."""
+
+    one: Run
+    inputs: dict[str, Any]
+    again: Callable[[], Any]
+    results: list[Any]
+    seconds: float
+    wrong: list[Any]
+    compared: str
+
+
+def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: Yardsticks, width: int) -> tuple[str, str]:
+    """One machine: its first call, the comparison, its best time, and numpy's on the same arrays. It is unknown where nothing could be compared; where
+    nobody says sizes, that is so of none that are large, as a long sum may be anything."""
+    found = called(with_sizes(one), launcher, gpu)
+    first, largest = found.seconds, max(found.one.sizes.values(), default=1)
+    while found.compared.startswith(NOT_COMPARED) and largest > SMALLEST and not (one.data.sizes or one.data.arrays):
+        with suppress(TinygpuError):  # there may be none that are smaller
+            found = called(with_sizes(one, largest // FEWER), launcher, gpu)
+        largest //= FEWER
+    op, sizes = one.machine.op, found.one.sizes
+    synchronise = gpu.wait if gpu else lambda: None
+    seconds = best_seconds(lambda: (found.again(), synchronise()))
+    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    if (key := f"{op.name} {at}") not in yardsticks:
+        yardsticks[key] = None if gpu else numpys(op, found.inputs, found.results[0])
+    verdict = f"WRONG: {found.wrong[0]}" if found.wrong else found.compared
+    told = f"{seconds * 1e3:.3g} ms, {speed(op, sizes, seconds, yardsticks[key])}; {verdict}; first call {first:.2g} s"
+    word = "refuted" if found.wrong else "unknown" if found.compared.startswith(NOT_COMPARED) else "proved"
+    return word, f"  {one.machine.title:<{width}}  {at}: {told}"
+
+
+def called(one: Run, launcher: Any, gpu: Any) -> Called:
+    """One call, compared. Raises TG905 where it cannot be made at these sizes."""
     from tinygpu.schedule.contract import solve
     from tinygpu.simulate.fault import SimulationBudget
 
@@ -103,21 +141,12 @@ def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: dict[str, tuple[str, 
         missing = {s: sizes[s] for s in solve(op)[1]}  # that no input tells
         start = time.perf_counter()
         out = launcher(*given, **missing)
-        first = time.perf_counter() - start
+        seconds = time.perf_counter() - start
     except (ValueError, MemoryError, SimulationBudget) as error:  # sizes that the launcher refuses are the user's
         raise TinygpuError.of("TG905", str(error) or "not enough memory", help="choose other sizes") from None
     results = [gpu.get(o) if gpu else o for o in (out if isinstance(out, tuple) else (out,))]
     wrong, compared = compare_with_equation(one, inputs, dict(zip((t.name for t in op.outputs), results, strict=True)))
-    synchronise = gpu.wait if gpu else lambda: None
-    seconds = best_seconds(lambda: (launcher(*given, out=out, **missing), synchronise()))
-    if op.name not in yardsticks:
-        yardsticks[op.name] = None if gpu else numpys(op, inputs, results[0])
-    said = speed(op, sizes, seconds, yardsticks[op.name])
-    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
-    verdict = compared if not wrong else f"WRONG: {wrong[0]}"
-    print(f"  {one.machine.title:<{width}}  {at}: {seconds * 1e3:.3g} ms, {said}; {verdict}; first call {first:.2g} s")
-    sys.stdout.flush()
-    return "refuted" if wrong else "unknown" if compared.startswith(NOT_COMPARED) else "proved"
+    return Called(one, inputs, lambda: launcher(*given, out=out, **missing), results, seconds, wrong, compared)
 
 
 def speed(op: Op, sizes: dict[str, int], seconds: float, yardstick: tuple[str, float] | None) -> str:

@@ -1,6 +1,6 @@
 """Notes: what makes a machine slower than it need be, each with the place, the number and a way out. Never an error.
 
-Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG611, in the order of the text.
+Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG612, in the order of the text.
 The one idea: one function for each note, and none says more than was counted; what is said are rows of `grammar/messages.toml`.
 """
 
@@ -20,6 +20,7 @@ from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.hardware.arch import Device
 from tinygpu.model.problems import Problems, counted
+from tinygpu.program.arrays import strides
 from tinygpu.program.step import For
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass, field, replace
@@ -239,6 +240,17 @@ def spilled(seen: Seen) -> None:
             seen.problems.say(message, seen.place(number), bytes=bytes_, registers=code.registers)
 
 
+def lane_by_lane(seen: Seen) -> None:
+    """TG612."""
+    program, paces = seen.cost.program, strides(seen.cost.program.op)
+    inputs, outputs = (tuple(replace(t, strided=False) for t in some) for some in (program.op.inputs, program.op.outputs))
+    rows = replace(program, op=replace(program.op, inputs=inputs, outputs=outputs))
+    for wide in wide_accesses(rows) if paces else ():
+        if wide.tensor in paces:
+            done = "stored" if wide.stores else "read"
+            seen.problems.say("TG612.vector", wide.access.span, name=wide.tensor, done=done, bytes=wide.bytes, axis=wide.axis.name)
+
+
 RULES: tuple[Callable[[Seen], None], ...] = (
-    scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled,
+    scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled, lane_by_lane,
 )  # fmt: skip

@@ -68,8 +68,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops, the shape, and the condition
-    that the loops have."""
+    """The axes of rows and of lanes, the others, the loops, the accumulators of one dtype, the steps after the loops with cells of their own, the
+    shape, and the condition that the loops have."""
 
     row: Axis
     lane: Axis
@@ -81,6 +81,7 @@ class Tile:
     after: Body
     shape: Shape
     guard: Term = TRUE
+    held: tuple[Array, ...] = ()
 
 
 def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> Tile | None:
@@ -94,7 +95,12 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
     guard = _guard(loop, points)
     cells = _cells(before, loop, own) if guard is not None and (is_long(loop.axis) or guard != TRUE) else ()
     dtypes = {own[c.name] for c in cells}
-    if guard is None or len(dtypes) != 1 or not dtypes <= WIDTHS.keys() or {c.name for c in cells} < _cells_read(after, own):
+    if (
+        guard is None
+        or len(dtypes) != 1
+        or not dtypes <= WIDTHS.keys()
+        or not _cells_read(after, own) - _made(after) <= {c.name for c in cells}
+    ):
         return None
     if any(variables(c.start) & points for c in cells):
         return None
@@ -105,7 +111,11 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
             usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, shapes) else Shape()
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, said or usual.shared_by(len(cells)), guard)
+            shape, held = (
+                said or usual.shared_by(len(cells)),
+                tuple(s for s in arrays_in(nest.body, "thread") if s.name in _made(after)),
+            )
+            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, shape, guard, held)
     return None
 
 
@@ -158,6 +168,17 @@ def _guard(loop: For, points: set[str]) -> Term | None:
 
 def _cells_read(body: Body, own: Mapping[str, str]) -> set[str]:
     return {read.tensor for step in steps(body) for read in reads_of(step)} & own.keys()
+
+
+def _made(body: Body) -> set[str]:
+    """The numbers that steps hold for those after them, each made once, before it is looked at."""
+    made: dict[str, bool] = {}
+    seen: set[str] = set()
+    for step in (s for s in body if isinstance(s, Assign)):
+        seen |= {read.tensor for read in reads_of(step)}
+        plain = not step.index and not step.update and step.guard == TRUE
+        made[step.target] = plain and step.target not in {*made, *seen}
+    return {name for name, once in made.items() if once}
 
 
 def _two_sided(t: Term, row: str, lane: str, dtype: str) -> bool:

@@ -140,6 +140,7 @@ class Tiled:
         body = (*self._fill(panel, lanes, own[lane.name]), *fold)
         arrays = [Array(cells[c.name], tile.dtype, (Const(block), width), LOCAL) for c in tile.cells]
         arrays += [Array(name, tile.dtype, (Const(shape.block), width), LOCAL) for name in self.panels.values()]
+        arrays += tile.held
         after = tuple(substituted(s, own) for s in tile.after)
         after = moved(after, lambda name, index: (cells[name], here) if name in cells else (name, index))
         end = For(rows, (For(lanes, (If(conjunction(*inside), after),)),))

@@ -39,7 +39,7 @@ def usual_sizes(
     >>> from tinygpu.pipeline import load_text
     >>> op = load_text("op f(x: f32[M, K], w: f32[G]) -> (y: f32[M]) where K == 8*G { y[i] = sum[k] x[i, k] * w[k // 8] }").spec.ops[0]
     >>> usual_sizes(op, {}, 512, 1 << 20, odd=True), usual_sizes(op, {"K": 24}, 512, 1 << 20), usual_sizes(op, {"K": 7}, 512, 1 << 20)
-    ({'M': 255, 'K': 504, 'G': 63}, {'M': 512, 'K': 24, 'G': 3}, None)
+    ({'M': 255, 'K': 2024, 'G': 253}, {'M': 512, 'K': 24, 'G': 3}, None)
     """
     found: dict[int, list[dict[str, int]]] = {}
     for place in range(TRIES):
@@ -134,7 +134,7 @@ def _worth(op: Op, env: Mapping[str, Array], lengths: set[str], usual: int, odd:
     for name, values in env.items():
         if name in lengths:
             log = np.log2(np.maximum(values, 1))
-            found += np.minimum(log, 2 * np.log2(usual) - log) + 0.6 * odd * (values % 2)
+            found += np.minimum(log, 2 * np.log2(usual) - log) + 1.0 * odd * (values % 2)
         else:
             found -= sum(np.where(values == n, 1.0 * at, 0.0) for at, n in enumerate(FEW)) + len(FEW) * ~np.isin(values, FEW)
     for tensor in (*op.tensors, *op.intermediates):
