@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
-from tinygpu.category.term import Axis, Read, Term, substitute, walk
+from tinygpu.category.term import Axis, Read, Term, Var, substitute, walk
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.cells import Cells, State, contributed, itself, published, unstored, unwritten, written
 from tinygpu.obligations.execution import FOLLOWED, LARGE, Execution
@@ -118,7 +118,8 @@ def left(
         if store.step.atomic:
             new = contributed(cells, store.index, store.value, store.step.update, writers, guards)
             if reordered(new):
-                new = made(new, Read(f"{store.tensor} made {store.launch}.{number}", cells.place, cells.local.dtype))
+                place = (*cells.place, *(Var(a.name) for a in turns))  # another number in every turn
+                new = made(new, Read(f"{store.tensor} made {store.launch}.{number}", place, cells.local.dtype))
         else:
             write = published(cells, store.index, writers, (), store.point)
             meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
