@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import peers, plain
+from benchmarks import peers, peers_gradients, plain
 from benchmarks.case import Array, Case, Draw
 
 SIZE = 1 << 24
@@ -174,6 +174,16 @@ DATA = (
     Case("recurrence", "recurrence", "recurrence_long", LINE, peers.recurrence_long, "doubling: 2 log n passes", draw=DECAY),
     Case("last state", "recurrence", "last_state", ROWS, peers.last_state, "h = a[:, i]*h + b[:, i], column by column", draw=DECAY),
     Case("steps of heat", "steps", "heat_steps", {"n": 1024, "T": 1024}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
+    Case("softmax, gradient", "gradients", "softmax_grad", ROWS, peers_gradients.softmax_grad, "y * (dy - (y*dy).sum())"),
+    Case("log softmax, gradient", "gradients", "log_softmax_grad", ROWS, peers_gradients.log_softmax_grad, "dy - exp(y) * dy.sum()"),
+    Case("rmsnorm, gradient", "gradients", "rmsnorm_grad", ROWS, peers_gradients.rmsnorm_grad, "its formula", draw=SMALL_EPS),
+    Case("layernorm, gradient", "gradients", "layernorm_grad", ROWS, peers_gradients.layernorm_grad, "its formula", draw=SMALL_EPS),
+    Case("weight of a norm, gradient", "gradients", "norm_weight_grad", ROWS, peers_gradients.norm_weight_grad, "its formula"),
+    Case("cross entropy, gradient", "gradients", "cross_entropy_grad", ROWS, peers_gradients.cross_entropy_grad, "softmax, dx[arange(R), target] -= 1", draw={"target": below("N")}),
+    Case("flash attention", "flash", "flash", {"B": 8, "M": 512}, peers_gradients.flash, "softmax(masked) @ V, for each b"),
+    Case("flash attention, gradient", "flash", "flash_grad", {"B": 8, "M": 512}, peers_gradients.flash_grad, "(exp(masked - L) * (G @ V.T - delta)) @ K"),
+    Case("sort of short rows", "sorting", "sort_rows", {"R": 1 << 16}, peers_gradients.sort_rows, "sort(x, axis=1)"),
+    Case("digits of blocks", "sorting", "radix_counts", {"B": 1 << 12}, peers_gradients.radix_counts, "bincount of each block", draw={"shift": lambda chance, shape, sizes: np.uint32(8)}),
     Case("four steps of heat", "launches", "heat_far", {"T": 2, **LINE}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
     Case("shortest ways across blocks", "launches", "ways", {"n": 512}, peers.shortest, "minimum of all ways over k, for each k", draw={"w": steady}),
     Case("edit distance", "launches", "edits", {"n": 1024, "m": 1024}, peers.edits, "row by row, minimum.accumulate"),

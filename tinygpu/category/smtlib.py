@@ -208,6 +208,9 @@ class Writer(Builder):
                 return self.make("Int", "div", a[0], self.number(1 << distance))
             case "xor" | "bitand" | "bitor" if integer:
                 return self._bitwise(op, *a)
+            case "popcount":
+                counted = self._unknown(f"{op} {dtype}", a, dtype)
+                return self.choice(self.make("Bool", "=", a[0], self.number(0)), self.number(0), counted)
         return self._unknown(f"{op} {dtype}", a, dtype)
 
     def _zero(self, sort: str) -> Node:

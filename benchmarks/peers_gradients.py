@@ -1,0 +1,78 @@
+"""What somebody writes with numpy for gradients, for attention that comes with its own, and for sorting.
+
+Comes in: inputs by name and the outputs to write, of any one float dtype. Goes out: nothing; the outputs are written. The one idea: each is the formula
+of the spec on whole arrays, as it stands in a textbook.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.peers import Inputs
+from tinygpu.category.number import Array
+
+
+def softmax_grad(i: Inputs, dx: Array) -> None:
+    np.multiply(i["y"], i["dy"] - (i["y"] * i["dy"]).sum(axis=1, keepdims=True), out=dx)
+
+
+def log_softmax_grad(i: Inputs, dx: Array) -> None:
+    np.subtract(i["dy"], np.exp(i["y"]) * i["dy"].sum(axis=1, keepdims=True), out=dx)
+
+
+def rmsnorm_grad(i: Inputs, dx: Array) -> None:
+    x, g = i["x"], i["dy"] * i["w"]
+    q = 1 / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + i["eps"])
+    np.multiply(q, g - x * q * q * (g * x).mean(axis=1, keepdims=True), out=dx)
+
+
+def layernorm_grad(i: Inputs, dx: Array) -> None:
+    away, g = i["x"] - i["x"].mean(axis=1, keepdims=True), i["dy"] * i["w"]
+    q = 1 / np.sqrt(np.square(away).mean(axis=1, keepdims=True) + i["eps"])
+    z = away * q
+    np.multiply(q, g - g.mean(axis=1, keepdims=True) - z * (g * z).mean(axis=1, keepdims=True), out=dx)
+
+
+def norm_weight_grad(i: Inputs, dw: Array, db: Array) -> None:
+    z = (i["x"] - i["mean"][:, None]) * i["q"][:, None]
+    np.sum(i["dy"] * z, axis=0, out=dw)
+    np.sum(i["dy"], axis=0, out=db)
+
+
+def cross_entropy_grad(i: Inputs, dx: Array) -> None:
+    e = np.exp(i["x"] - i["x"].max(axis=1, keepdims=True))
+    np.divide(e, e.sum(axis=1, keepdims=True), out=dx)
+    dx[np.arange(len(dx)), i["target"]] -= 1
+    np.multiply(dx, i["d"][:, None], out=dx)
+
+
+def flash(i: Inputs, o: Array, logs: Array) -> None:
+    scores = _scores(i)
+    most = scores.max(axis=2, keepdims=True)
+    weights = np.exp(scores - most)
+    total = weights.sum(axis=2, keepdims=True)
+    np.matmul(weights / total, i["V"], out=o)
+    logs[...] = (most + np.log(total))[:, :, 0]
+
+
+def flash_grad(i: Inputs, dq: Array) -> None:
+    weights = np.exp(_scores(i) - i["L"][:, :, None])
+    ds = weights * (i["G"] @ i["V"].transpose(0, 2, 1) - i["delta"][:, :, None])
+    np.multiply(i["a"], ds @ i["K"], out=dq)
+
+
+def _scores(i: Inputs) -> Array:
+    """Of each query with the keys up to its own."""
+    scores = i["a"] * (i["Q"] @ i["K"].transpose(0, 2, 1))
+    scores[:, np.triu(np.ones(scores.shape[1:], bool), 1)] = -np.inf
+    return scores  # type: ignore[no-any-return]
+
+
+def sort_rows(i: Inputs, y: Array) -> None:
+    y[...] = np.sort(i["x"], axis=1)
+
+
+def radix_counts(i: Inputs, h: Array) -> None:
+    digits = (i["key"] >> i["shift"] & 15).astype(np.int64).reshape(h.shape[1], -1)
+    for block, row in enumerate(digits):
+        h[:, block] = np.bincount(row, minlength=16)
