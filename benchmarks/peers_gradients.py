@@ -70,9 +70,3 @@ def _scores(i: Inputs) -> Array:
 
 def sort_rows(i: Inputs, y: Array) -> None:
     y[...] = np.sort(i["x"], axis=1)
-
-
-def radix_counts(i: Inputs, h: Array) -> None:
-    digits = (i["key"] >> i["shift"] & 15).astype(np.int64).reshape(h.shape[1], -1)
-    for block, row in enumerate(digits):
-        h[:, block] = np.bincount(row, minlength=16)

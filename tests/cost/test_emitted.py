@@ -133,11 +133,7 @@ class Noted(Pointer):
 def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.MonkeyPatch, bits: int) -> dict[Key, Tally]:
     """What the threads of the text touch; they leave the bits that the simulator leaves."""
     notes = Notes(cuda_source(made))
-    space_of, arguments_of, parameters = (
-        interpreter.space_of,
-        interpreter.arguments_of,
-        interpreter.kernel_parameters(made, made.launches[0]),
-    )
+    space_of, arguments_of = interpreter.space_of, interpreter.arguments_of
 
     class Memory(BlockMemory):
         def __init__(self, made: Program, number: int):
@@ -172,7 +168,7 @@ def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.
         return space_of(position) | names
 
     def arguments(*given: Any) -> list[Any]:
-        found = arguments_of(*given)
+        found, parameters = arguments_of(*given), interpreter.kernel_parameters(*given[:2])
         return [Noted(a.elements, notes, p.name) if isinstance(a, Pointer) else a for a, p in zip(found, parameters, strict=True)]
 
     with monkeypatch.context() as patch:
