@@ -73,6 +73,7 @@ def test_loops_of_one_name_are_two() -> None:
     ("body", "code"),
     [
         ("for t in 1 .. n { LAUNCH }", "TG157"),
+        ("for t < n { launch (grid = (g: t), block = (k: 4)) { w[k] = 0 } }", "TG154"),
         ("for t < 2 { workspace u: f32[4]\nLAUNCH }", "TG153"),
         ("for t < 2 { w[0] = 0\nLAUNCH }", "TG157"),
         ("for t < x[0] { LAUNCH }", "TG101"),

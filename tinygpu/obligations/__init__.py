@@ -82,7 +82,7 @@ def wellformed(program: Program) -> Iterator[Gap]:
 def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:
     """The claims about what was executed, with the property of each: of the numbers that are held, or over the reals."""
     side = cache(trace.seen)
-    yield from (("dataflow", gap) for gap in gaps(side(*REALS)))
+    yield from (("dataflow", gap) for gap in gaps(program, side(*REALS)))
     sure = tuple(p for p in program.op.promises if compared(p))
     known = (*program.op.promises, *inductions(program.op))
     for name, property, views in PROPERTIES:

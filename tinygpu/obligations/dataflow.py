@@ -129,8 +129,9 @@ def left(
     return memory, meetings
 
 
-def gaps(trace: Trace) -> Iterator[Gap]:
+def gaps(program: Program, trace: Trace) -> Iterator[Gap]:
     """The stores that need a cell whose loop has no closed form."""
+    shared = {w.name for w in program.workspaces} | {t.name for t in program.op.outputs}
     for store in trace.of(Store):
         labels = (Label(store.step.span, "stored here"),)
         for read in (t for term in (store.value, *store.index, *store.point.guard) for t in walk(term)):
@@ -141,5 +142,6 @@ def gaps(trace: Trace) -> Iterator[Gap]:
                 yield Gap("dataflow", "TG501", f"the value of {store.tensor} is too large to be followed", reason, labels)
                 return
             name = read.tensor.split("@")[0]
-            reason = f"{name} goes from one iteration to the next in a way that is no fold; say with `holds` what it is"
+            hold = "store it from a local cell that `holds` what it is" if name in shared else "say with `holds` what it is"
+            reason = f"{name} goes from one iteration to the next in a way that is no fold; {hold}"
             yield Gap("dataflow", "TG501", f"the loop that computes {name} has no closed form", reason, labels)

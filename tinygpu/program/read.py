@@ -211,7 +211,7 @@ class Reader:
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
-            return Axis(item.name, self.extent(item.extent, item.name, level == "block"), level, item.span)
+            return Axis(item.name, self.extent(item.extent, item.name, level == "block", self.loops), level, item.span)
         self.problems.say("TG157.extent", item.span, level=level)
         return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
 
