@@ -80,7 +80,7 @@ class Notes:
     def note(self, frame: FrameType, key: Key, start: int, piece: int = 0) -> None:
         turn = tuple(int(frame.f_locals[name]) for name, first, last in self.loops if first < frame.f_lineno <= last)
         block, thread = int(self.position.blockIdx.x), int(self.position.threadIdx.x)
-        self.found[key][self.place(frame), turn, piece, block, thread // 32].add((thread, start))
+        self.found[key][self.place(frame), self.number, turn, piece, block, thread // 32].add((thread, start))
 
     def place(self, frame: FrameType) -> tuple[int, bytes]:
         """The line and the words of an access: one that a statement says twice is made once."""
@@ -168,6 +168,7 @@ def noted(made: Program, sizes: dict[str, int], wide: bool, monkeypatch: pytest.
         return space_of(position) | names
 
     def arguments(*given: Any) -> list[Any]:
+        notes.number += 1  # a launch in a loop is made once a turn
         found, parameters = arguments_of(*given), interpreter.kernel_parameters(*given[:2])
         return [Noted(a.elements, notes, p.name) if isinstance(a, Pointer) else a for a, p in zip(found, parameters, strict=True)]
 
