@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import reduce
 
 from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS
@@ -45,14 +46,13 @@ RANGE = {
     "lane": "a number of lanes below 32",
 }
 WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
-CLASSES = (SIGNED_INDEX, WORD_INDEX)
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
 
 @dataclass(slots=True)
 class Reader:
     """What the names of a place are. `digit` knows what a division of the flat number of a block or thread gives, and `flat` are these
-    numbers: there are less than 2³¹ of each."""
+    numbers: there are less than 2³¹ of each. Of an array that is accessed here no axis is empty, as is proved: that it is `filled`."""
 
     names: Mapping[str, Thing]
     here: Here
@@ -61,6 +61,7 @@ class Reader:
     flat: Collection[Term] = ()
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
+    filled: tuple[Term, ...] = ()
 
     def thing(self, node: ast.AST) -> Thing:
         """What a name, or an attribute of `cuda`, is."""
@@ -133,7 +134,8 @@ class Reader:
 
     def fits(self, term: Term, kind: str) -> bool:
         """Whether an integer is seen, or proved, to fit."""
-        return self.width.fits(term, kind, self.here)
+        filled = reduce(Here.under, self.filled, self.here)
+        return self.width.fits(term, kind, self.here) or (filled != self.here and self.width.fits(term, kind, filled))
 
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
@@ -160,7 +162,10 @@ class Reader:
 
     def place(self, node: ast.expr, memory: Pointer) -> tuple[Term, ...]:
         """Where an element lies: at an offset; of a strided array at an index for each axis."""
-        return tuple(map(self.index, paced(node, memory, self.thing) if memory.axes else [node]))
+        before, self.filled = self.filled, (*self.filled, *(e >= 1 for e in memory.extents))
+        found = tuple(map(self.index, paced(node, memory, self.thing) if memory.axes else [node]))
+        self.filled = before
+        return found
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1
@@ -196,15 +201,13 @@ class Reader:
 
     def _binary(self, node: ast.BinOp, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
-        for kinds in CLASSES:
+        for kinds, kind in RESULT.items():
             if a.kind in kinds and b.kind in kinds and a.term.dtype == b.term.dtype == INDEX:
-                return self._integer(node, op, a.term, b.term, RESULT[kinds])
+                return self._integer(node, op, a.term, b.term, kind)
         if a.kind == b.kind and a.kind in FLOATS and op in ("add", "sub", "mul", "div"):
             return Value(App(op, (a.term, b.term), a.kind), a.kind)
         if a.kind == b.kind == "i64" and op in WRAPS:
-            raise Differs(
-                node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "numbers of i64 wrap: u64 is unsigned"
-            )
+            raise Differs(node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "i64 wraps: u64 is unsigned")
         if a.kind == b.kind and a.kind in INTEGERS and op != "div":
             return Value(App(op, (a.term, b.term), a.kind), f"raw {a.kind}")
         raise unread(node, f"{ast.unparse(node)} mixes {a.kind} and {b.kind}")
@@ -234,7 +237,7 @@ class Reader:
     def _compare(self, node: ast.Compare, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
         assert op in COMPARISONS
-        indices = any(a.kind in kinds and b.kind in kinds for kinds in CLASSES)
+        indices = any(a.kind in kinds and b.kind in kinds for kinds in RESULT)
         if not indices:
             if a.kind == "lit" and b.kind in (*INTEGERS, "u16"):
                 a = Value(Const(a.term.value, b.kind), b.kind)  # type: ignore[union-attr]
@@ -246,8 +249,7 @@ class Reader:
 
     def _choice(self, node: ast.IfExp, test: Term, body: ast.expr, other: ast.expr) -> Value:
         self.lazy += 1
-        here = self.here
-        sides = []
+        here, sides = self.here, list[Value]()
         for part, guard in ((body, test), (other, App("not", (test,), BOOL))):
             self.here = here.under(guard)
             sides.append(self.value(part))

@@ -103,7 +103,9 @@ class Width:
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Known, long: bool = True) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit; each limit is looked at for `long`, or only soon seen."""
-        high = capped(high, known)
+        bounded = capped(high, known)
+        if bounded != high and self._below(bounded, end, known, long):
+            return True
         highest = number(high)
         if highest is not None:
             return highest <= self._end_of(end)
