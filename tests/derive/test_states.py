@@ -28,7 +28,7 @@ MACHINES = {
 }
 
 
-AT_EACH = """op each(x: f32[n], V: f32[n, D], w: f32[T, D], q: f32[T, 3]) -> (y: f32[T, n], z: f32[n], o: f32[T, n]) {
+AT_EACH = """op each(x: f32[n], V: f32[n, D], w: f32[T, D], q: f32[T, 3]) -> (y: f32[T, n], z: f32[n], o: f32[T, n], e: f32[T, n]) {
   h[0, i]        = x[i]
   c[0, i]        = 0.5*x[i]
   h[t + 1, i]    = 0.5*h[t, i] + 0.25*c[t, i] + sum[d] V[i, d]*w[t, d]
@@ -38,6 +38,7 @@ AT_EACH = """op each(x: f32[n], V: f32[n, D], w: f32[T, D], q: f32[T, 3]) -> (y:
   u[0, i, k < 3] = x[i] + f32(k)
   u[t + 1, i, k] = u[t, i, k] * q[t, k] + x[i]
   o[t, i]        = sum[k] u[t + 1, i, k] * q[t, k]
+  e[t, i]        = h[t, i] - c[t + 1, i]
 }
 """
 
@@ -45,7 +46,7 @@ AT_EACH = """op each(x: f32[n], V: f32[n, D], w: f32[T, D], q: f32[T, 3]) -> (y:
 @pytest.mark.parametrize("each", ["", "register k"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_state_of_elements_by_themselves_is_derived(name: str, each: str) -> None:
-    """At the end, or at each time; and where a fold reads some of them, a thread has all of these in registers."""
+    """At the end, or at each time, before it or after; and where a fold reads some of them, a thread has all of these in registers."""
     text, op = (AT_EACH, "each") if each else (PAIR, "pair")
     (machine,) = pipeline.load_text(text + f"machine m : {op} {{\n {MACHINES[name]}\n {each}\n}}").machines
     program = pipeline.program(machine)

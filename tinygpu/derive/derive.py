@@ -22,7 +22,7 @@ from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
-from tinygpu.derive.state import Turn, induced
+from tinygpu.derive.state import Turn, earlier, induced
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model import machine as model
@@ -59,6 +59,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     declare(build, machine.op, launch)
     todo = kept(build, plans(build, machine.op, launch), launch.keeps)
     copy(build, machine.op, launch)
+    build.earlier = earlier(build, todo)
     body = placed(build.tiles, build.copies, "block", sequence(build, todo, Around()), turns=False)
     read_at_all(build, body)
     check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))

@@ -8,8 +8,10 @@ state is the loop, and its claim at each turn is a ghost fact. What reads its ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from tinygpu.category.decide import holds
+from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -31,6 +33,7 @@ from tinygpu.category.term import (
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, TIME, Build, guarded, loops, own, point
 from tinygpu.derive.operand import fill
+from tinygpu.derive.plan import Plan
 from tinygpu.model.op import Equation
 from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, For, Ghost, Step
@@ -39,13 +42,15 @@ from tinygpu.record import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """States that go on together at one place, `index` without the time, each in a cell; what is made of them is in another one until all are made."""
+    """States that go on together at one place, `index` without the time, each in a cell; what is made of them is in another one until all are made,
+    and what they `were` in a third, of those that are read then."""
 
     build: Build
     group: tuple[Equation, ...]
     index: tuple[Term, ...]
     held: Mapping[str, Read]
     made: Mapping[str, Read]
+    were: Mapping[str, Read]
     place: Place
 
     def at(self, state: Equation, time: Term) -> Read:
@@ -68,24 +73,37 @@ class Course:
         what an earlier turn of the loops around made of it."""
         before, (value,) = folded(self.build, (value,), self.place, ("",))
         value = select(conjunction(*self.place.rest), value, fill(value.dtype))
-        first = Assign(target.tensor, target.index, value, span=state.span)
+        first = assigned(target, value, state)
         fact = () if time is None else (Ghost(target.tensor, target.index, self.at(state, time), state.span),)
-        each = tuple(replace(a, sort=REGISTER) for a in self.place.cells)
-        return before + loops(each, (first, *(guarded(self.place.rest, fact, state.span) if fact else ())), state.span)
+        return before + loops(self.each, (first, *(guarded(self.place.rest, fact, state.span) if fact else ())), state.span)
+
+    @property
+    def each(self) -> tuple[Axis, ...]:
+        """The cells of a thread, one by one."""
+        return tuple(replace(a, sort=REGISTER) for a in self.place.cells)
+
+    def until(self, state: Equation, time: Term, *loop: Axis) -> Course:
+        """The same where a state is that long: its equation says nothing of it later."""
+        extent = as_written(polynomial(next(a.extent for a in state.axes if a.name == state.along)))
+        asked = () if holds(time < extent, Region(loop, self.build.where)) else (time < extent,)
+        return replace(self, place=replace(self.place, rest=(*self.place.rest, *asked)))
 
     def begun(self) -> Iterator[Step]:
         """What it is at 0."""
         for state in self.group:
             first = self.value(state, Const(0), state.cases[0][1], {})
-            yield from self.set(state, self.held[state.target], first, Const(0))
+            yield from self.until(state, Const(0)).set(state, self.held[state.target], first, Const(0))
 
-    def turn(self, now: Term) -> Iterator[Step]:
-        """What it is one turn later."""
+    def turn(self, loop: Axis) -> Iterator[Step]:
+        """What it is one turn later, where it is as long."""
+        now = Var(loop.name)
+        for state in (s for s in self.group if s.target in self.were):
+            yield from loops(self.each, (assigned(self.were[state.target], self.held[state.target], state),), state.span)
         known: dict[Term, Term] = {self.at(s, now): self.held[s.target] for s in self.group}
         for state in self.group:
             target = self.made[state.target]
             value = self.value(state, now + 1, state.cases[1][1], known)
-            yield from self.set(state, target, value, now + 1)
+            yield from self.until(state, now + 1, loop).set(state, target, value, now + 1)
             known[self.at(state, now + 1)] = target
         for state in () if self.made is self.held else self.group:
             yield from self.set(state, self.held[state.target], self.made[state.target])
@@ -94,7 +112,7 @@ class Course:
         """All of it, up to a time."""
         yield from self.begun()
         turn = Axis(self.build.fresh(self.group[0].along), end, TIME)
-        yield For(turn, tuple(self.turn(Var(turn.name))), self.place.span)
+        yield For(turn, tuple(self.turn(turn)), self.place.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +126,7 @@ class Turn:
 
 def induced(build: Build, values: tuple[Term, ...], place: Place, around: Turn) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
     """`values → (steps, values)`: after the steps, the values without states. What was computed in the same turn of the loops around is there. Of a
-    state that is read in each turn, after it, the turn is the step, and `build.begins` is what stands before the loop."""
+    state that is read in each turn, after it or before, the turn is the step, and `build.begins` is what stands before the loop."""
     states = {e.target: e for e in build.states}
     steps: list[Step] = []
     known: dict[Term, Term] = {}
@@ -118,7 +136,8 @@ def induced(build: Build, values: tuple[Term, ...], place: Place, around: Turn) 
         axis = [a.name for a in state.axes].index(state.along)
         time, index = read.index[axis], (*read.index[:axis], *read.index[axis + 1 :])
         inner = tuple(a for a in dict.fromkeys(folds) if a.name in frozenset().union(*map(variables, index)))
-        loop = around.loop if around.loop and simplify(time - Var(around.loop.name)) == Const(1) else None
+        now = around.loop and simplify(time - Var(around.loop.name))
+        loop = around.loop if now in (Const(0), Const(1)) else None
         if (variables(time) - build.sizes and loop is None) or any(a not in own(inner) for a in inner):
             raise refused("TG109.state", place.span, state.span, name=state.target)
         here = replace(place, cells=(*place.cells, *inner))
@@ -127,16 +146,30 @@ def induced(build: Build, values: tuple[Term, ...], place: Place, around: Turn) 
             group = tuple(e for e in build.states if e.target in {state.target, *build.made_of(state.target)})
             held = {s.target: cell(build, s, "cell", here) for s in group}
             made = {s.target: cell(build, s, "next", here) for s in group} if len(group) > 1 else held
-            course = Course(build, group, index, held, made, here)
+            were = {s.target: cell(build, s, "before", here) for s in group if loop and s.target in build.earlier}
+            course = Course(build, group, index, held, made, were, here)
             if loop is None:
                 steps += course.steps(time)
             else:
                 before = replace(course, place=replace(here, rest=(*around.given, *here.rest)))
                 build.begins.setdefault(loop.name, []).extend(before.begun())
-                steps += course.turn(Var(loop.name))
-            build.held |= {(name, *key[1:]): one for name, one in held.items()}
+                steps += course.turn(loop)
+            ends = {time: held} if loop is None else {Var(loop.name): were, Var(loop.name) + 1: held}
+            build.held |= {(name, end, *key[2:]): one for end, cells in ends.items() for name, one in cells.items()}
         known[read] = build.held[key]
     return tuple(steps), tuple(exchange(value, known) for value in values)
+
+
+def earlier(build: Build, plans: Iterable[Plan]) -> frozenset[str]:
+    """The states that are read at the time of a loop, as they were before its turn."""
+    axis = {e.target: [a.name for a in e.axes].index(e.along) for e in build.states}
+    found = ((p, r) for p in plans for r in reads(p.value) if r.tensor in axis)
+    return frozenset(r.tensor for p, r in found if r.index[axis[r.tensor]] in point(p.time))
+
+
+def assigned(target: Read, value: Term, state: Equation) -> Assign:
+    """The step that puts a value into a cell."""
+    return Assign(target.tensor, target.index, value, span=state.span)
 
 
 def in_time(term: Term, build: Build) -> Term:

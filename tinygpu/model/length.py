@@ -14,7 +14,7 @@ from tinygpu.category.linear import as_written, plus, polynomial
 from tinygpu.category.term import Term
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, Problems
-from tinygpu.model.ranges import most
+from tinygpu.model.ranges import most, used
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
@@ -97,6 +97,17 @@ def ranges(target: tree.Cell, op: tree.Op, scope: Scope, around: frozenset[str])
     if one is not None and one.time and target.name not in around:
         end = length(target.name, one.place, op, scope, around)
         return {one.time: as_written(polynomial(end - 1)), TOGETHER: end} if end is not None else {}
-    known = output is not None and len(output.shape) == len(target.index)
-    pairs = zip(target.index, output.shape, strict=True) if known and output else ()
-    return {n.name: e for n, e in pairs if isinstance(n, tree.Name)}
+    if output is not None and output.role == "output":
+        pairs = zip(target.index, output.shape, strict=True) if len(output.shape) == len(target.index) else ()
+        return {n.name: e for n, e in pairs if isinstance(n, tree.Name)}
+    if one is not None:
+        return {}
+    found: dict[str, Term] = {}  # an intermediate is as long as is written, or as the output that reads it there
+    quiet, later = replace(scope, problems=Problems()), tuple(definitions(op))
+    for at, own in enumerate(map(tree.ranged, target.index)):
+        read = next(used(target.name, at, later, scope), None)
+        if own is not None and own.bound is not None:
+            found[own.name] = index(own.bound, quiet) + int(own.relation == "<=")
+        elif own is not None and read is not None:
+            found[own.name] = read.extent
+    return found

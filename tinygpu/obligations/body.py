@@ -41,7 +41,7 @@ from tinygpu.obligations.facts import empty, extremes
 from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.obligations.shape import OPENED, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
+from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
 from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
@@ -76,7 +76,7 @@ def same(
         for said in same(value, claim, point, labels, symbols):
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
-    value, claim = map(cancel, united(value, claim))
+    value, claim = map(cancel, united(bare(value), claim))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)

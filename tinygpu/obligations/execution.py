@@ -36,9 +36,10 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span
+from tinygpu.obligations.anew import renewed
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
-from tinygpu.obligations.induced import by_symbol
+from tinygpu.obligations.induced import begun, by_symbol
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
 from tinygpu.obligations.recurrence import UNSOLVED, close, in_order
 from tinygpu.obligations.trace import (
@@ -178,8 +179,8 @@ class Execution:
         """What all threads make of shared cells in one step."""
         around = self.launch.grid + point.axes[len(self.launch.grid) + len(self.launch.block) :]
         if step.atomic:
-            new = contributed(cells, index, value, step.update, self.launch.block, self.own(point))
-            new = self.named(cells, new, around)
+            guards = tuple(g for g in point.guard if g not in self.always)
+            new = self.named(cells, contributed(cells, index, value, step.update, self.launch.block, guards), around)
         else:
             write = published(cells, index, self.launch.block, around[len(self.launch.grid) :], point)
             self.events.append(Meeting(cells.local.name, write.claim, point, step.span))
@@ -222,13 +223,9 @@ class Execution:
             claim = made(claim, self.name(cells, point.axes, SAID) if waits else held)
         here = conjunction(*(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         if not cells.private:  # what each thread says of its cell is so of all of them
-            write = published(cells, index, self.launch.block, (), point)
+            write = published(cells, index, self.launch.block, point.axes[len(self.launch.grid) + len(self.launch.block) :], point)
             here, claim = settle(write.condition, point.extents | cells.extents, self.always), substitute(claim, write.writer)
         self.keep(cells, written(cells, claim, here, ""), point.axes)
-
-    def own(self, point: Region) -> tuple[Term, ...]:
-        """The guards of a point but for the preconditions."""
-        return tuple(g for g in point.guard if g not in self.always)
 
     def named(self, cells: Cells, value: Term, axes: tuple[Axis, ...]) -> Term:
         """The value of a cell that is another form of what was computed, with a name for the number that is held."""
@@ -257,8 +254,7 @@ class Execution:
         before, begun = dict(self.state), len(self.events)
         self.loops += 1
         previous = {name: f"{name}@{self.loops}" for name in sorted(written_in(step.body, facts=True) & before.keys())}
-        for name, start in previous.items():
-            self.state[name] = replace(before[name], value=itself(before[name], start, self.threads))
+        self.state |= {n: replace(before[n], value=itself(before[n], start, self.threads)) for n, start in previous.items()}
         self.run(step.body, point.inside(axis))
         begin, after, solved = self.closed(axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
@@ -280,13 +276,19 @@ class Execution:
 
     def closed(self, axis: Axis, previous: dict[str, str], before: State, point: Region) -> tuple[State, State, bool]:
         """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
-        begin: State = {}
-        after: State = {}
-        solved, inside = True, (*point.axes, axis)
-        for name, free in in_order({name: self.state[name].value for name in previous}, previous):
+        begin, after, solved, inside = State(), State(), True, (*point.axes, axis)
+
+        def turning(cells: Cells, value: Term) -> Cells:
+            return replace(self.settled(cells, value, inside), formals=cells.formals + (self.threads if cells.private else ()))
+
+        old = {n: begun(self.program.op, axis, self.state[n].value, before[n].value) for n in previous}
+        alone = {n: renewed(axis, self.state[n].value, old[n], previous.values()) for n in previous}
+        known = {previous[n]: turning(self.state[n], form) for n, form in alone.items() if form is not None}
+        values = {name: replaced(self.state[name].value, known) for name in previous}
+        for name, free in in_order(values, previous):
             cells = self.state[name]
-            new = replaced(cells.value, {previous[m]: begin[m] for m in begin})
-            forms = close(axis, itself(cells, previous[name], self.threads), new, before[name].value) if free else None
+            new = replaced(values[name], {previous[m]: begin[m] for m in begin})
+            forms = close(axis, itself(cells, previous[name], self.threads), new, old[name]) if free else None
             if forms is None:
                 solved = False
                 # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
@@ -294,7 +296,5 @@ class Execution:
                 start = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
                 forms = start, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
             forms = self.named(cells, forms[0], inside), self.named(cells, forms[1], point.axes)
-            formals = cells.formals + (self.threads if cells.private else ())
-            begin[name] = replace(self.settled(cells, forms[0], inside), formals=formals)
-            after[name] = self.settled(cells, forms[1], point.axes)
+            begin[name], after[name] = turning(cells, forms[0]), self.settled(cells, forms[1], point.axes)
         return begin, after, solved

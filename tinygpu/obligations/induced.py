@@ -17,17 +17,21 @@ from tinygpu.category.term import (
     BOOL,
     FLOATS,
     TRUE,
+    App,
+    Axis,
     Const,
     Fold,
     Read,
     Term,
     Var,
+    conjuncts,
     equal,
     exchange,
     folds,
     memoised,
     reads,
     rebuild,
+    select,
     substitute,
     tensors,
     total,
@@ -36,8 +40,9 @@ from tinygpu.category.total import PERHAPS
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.finite import finite
-from tinygpu.obligations.made import SURELY
+from tinygpu.obligations.made import SURELY, is_made, made, moved, number_of, value_of
 from tinygpu.obligations.obligation import Gap
+from tinygpu.obligations.recurrence import place
 from tinygpu.record import replace
 
 
@@ -77,19 +82,46 @@ def inductions(op: Op) -> Iterator[Term]:
                 yield Fold("all", state.axes, by_symbol(op, when), is_so, BOOL)
 
 
-def unfolded(op: Op, value: Term, claim: Term, point: Region) -> Term:
-    """A claim with each state whose step is a fold, or partial, as what that makes it, where the program has computed it too. From time 0 on a state is
-    what its equation says, whatever its length and its place."""
+def unfolded(op: Op, value: Term, claim: Term, point: Region, stored: bool = False) -> Term:
+    """A claim with each state whose step is a fold, or partial, as what that makes it, where the program has computed it too; what is `stored` has not
+    where it reads that state then. From time 0 on a state is what its equation says, whatever its length and its place."""
     marks = marked(op)
     states = {marks[e.target]: e for e in op.states if marks[e.target].endswith(PERHAPS) or folds(e.value)}
-    ours = set(reads(value))
+    ours = {r for r in reads(value) if r.tensor in states}
     bind: dict[Term, Term] = {}
-    for read in (r for r in reads(claim) if r.tensor in states and r not in ours):
+
+    def when(read: Read) -> tuple[str, Term]:
         state = states[read.tensor]
-        time = read.index[[a.name for a in state.axes].index(state.along)]
-        if point.settled(time >= 0) == TRUE:
-            bind[read] = simplify(by_symbol(op, state.at(read.index)), point)
+        return read.tensor, read.index[[a.name for a in state.axes].index(state.along)]
+
+    times = {when(r) for r in ours} if stored else set()
+    for read in (r for r in reads(claim) if r.tensor in states and r not in ours and when(r) not in times):
+        if point.settled(when(read)[1] >= 0) == TRUE:
+            bind[read] = simplify(by_symbol(op, states[read.tensor].at(read.index)), point)
     return exchange(claim, bind)
+
+
+def begun(op: Op, axis: Axis, new: Term, old: Term) -> Term:
+    """What is there before a loop whose turns make `new`: the state at its beginning, where they go on with it."""
+    condition, value = (new.args[0], new.args[1]) if isinstance(new, App) and new.op == "select" else (TRUE, new)
+    turn = place(condition, axis.name)  # of an array each turn makes an element, else it makes all anew
+    read, names = value_of(moved(value, axis.name, Const(-1) if turn is None else turn)), {m: n for n, m in marked(op).items()}
+    if not isinstance(read, Read) or read.tensor not in names:
+        return old
+    state = op.equation(names[read.tensor])
+
+    def first(start: Term, pins: Mapping[str, Term]) -> Term:
+        bind = dict(zip((a.name for a in state.axes), (simplify(substitute(i, pins)) for i in read.index), strict=True))
+        if bind[state.along] == Const(0) and value_of(start) == by_symbol(op, substitute(state.cases[0][1], bind)):
+            return made(read, number_of(start)) if is_made(value) else read
+        match start:
+            case App("select", (where, then, rest)):
+                pairs = (part.args for part in conjuncts(where) if isinstance(part, App) and part.op == "eq")
+                here = {b.name: a for pair in pairs for a, b in (pair, pair[::-1]) if isinstance(a, Const) and isinstance(b, Var)}
+                return select(where, first(then, {**pins, **here}), first(rest, pins))
+        return start
+
+    return first(old, {})
 
 
 def endless(state: Equation, point: Region) -> Iterator[Gap]:

@@ -40,7 +40,8 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.obligations.made import moved, opened
+from tinygpu.obligations.anew import after, before
+from tinygpu.obligations.made import opened
 from tinygpu.obligations.shape import combine, flatten
 from tinygpu.record import replace
 
@@ -122,8 +123,7 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
     if not mentions(new, previous.tensor):
         if x not in variables(new):
             return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)
-        before = select(Var(x) > 0, moved(new, x, Var(x) - 1), old)
-        return before, select(axis.extent > 0, moved(new, x, axis.extent - 1), old)
+        return before(axis, new, old), after(axis, new, old)
     if new == previous:
         return old, old
     match new:

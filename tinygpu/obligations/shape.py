@@ -28,6 +28,7 @@ from tinygpu.category.term import (
     Var,
     children,
     conjunction,
+    folds,
     fresh,
     memoised,
     negation,
@@ -112,6 +113,21 @@ def taken_apart(term: Term) -> Term:
         parts = parts_of(term.monoid, term)
         return combine(as_monoid(term.monoid).op, term.dtype, *parts) if parts else term
     return rebuild(term, taken_apart)
+
+
+@memoised
+def bare(term: Term) -> Term:
+    """The term without a fold of one thing that is made of folds itself, but combines none: `s += k·(v − ⊕[c] b)` adds a number.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> inner = Fold("sum", (Axis("c", Const(8)),), TRUE, Read("x", (Var("c"),), "f32"), "f32")
+    >>> text(bare(Fold("sum", (), TRUE, App("neg", (inner,), "f32"), "f32")))
+    '-sum[c < 8] x[c]'
+    """
+    match term:
+        case Fold(monoid, (), guard, body) if guard == TRUE and folds(body) and not _folds(monoid, body):
+            return bare(body)
+    return rebuild(term, bare) if folds(term) else term
 
 
 def once(fold: Fold) -> Term:

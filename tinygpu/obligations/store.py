@@ -45,6 +45,7 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
     for store in plain:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         claim = element(program.op, store.tensor, store.index, store.point, (store.value, *store.point.guard))
+        claim = unfolded(program.op, store.value, claim, store.point, stored=True)
         yield from same(store.value, claim, store.point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
             yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)

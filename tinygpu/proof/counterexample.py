@@ -105,7 +105,7 @@ def find(
             continue
         seen = misbehaviour(program, sizes, ends, known.work)
         if seen is not None:
-            return Counterexample(_diagnose(program, left, sizes, seen), sizes, seen)
+            return Counterexample(_diagnose(program, left, sizes, seen, budget), sizes, seen)
         known.clean.add(key)
     return None
 
@@ -148,7 +148,7 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
     return None
 
 
-def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour) -> Diagnostic:
+def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], seen: Misbehaviour, budget: int) -> Diagnostic:
     """The open claim that the misbehaviour is a case of, with the case."""
     codes = _codes(seen)
     if isinstance(seen, Mismatch) and len({o.claim.code for o in left} & {*codes}) != 1:  # else there is nothing to choose
@@ -165,7 +165,10 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     if claims:
         return replace(_of(claims[0], case, program), labels=claims[0].labels + meeting(program, seen))
     labels = (Label(seen.at.span, "here"),) if hasattr(seen, "at") else (Label(program.span, ""),)
-    return Diagnostic(codes[0], KINDS[type(seen)][0], labels, "refuted", case)
+    from tinygpu.proof.instead import as_long
+
+    help = as_long(program, seen, budget) if isinstance(seen, OutOfBounds) else ""
+    return Diagnostic(codes[0], KINDS[type(seen)][0], labels, "refuted", case, helps=(help,) if help else ())
 
 
 def _codes(seen: Misbehaviour) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ did not meet; each is put in the program's place and proved, and the first that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from tinygpu.category.linear import solve
+from tinygpu.category.linear import as_written, polynomial, solve
 from tinygpu.category.monoid import COMBINING, as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
@@ -40,11 +40,12 @@ from tinygpu.obligations.made import value_of
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.obligations.trace import Store
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, Program, Step
+from tinygpu.program.step import Assign, Ghost, If, Program, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.proof.kernel import Open, Proof, prove
 from tinygpu.proof.words import INTERNAL
 from tinygpu.record import replace
+from tinygpu.simulate.fault import OutOfBounds
 
 TRIED = 6  # texts
 SHARE = 10  # of the budget of a claim, for one of a text that is tried
@@ -105,10 +106,33 @@ def written(program: Program, step: Assign, other: Assign) -> Try:
     def put(one: Step) -> tuple[Step, ...]:
         return (other,) if one is step or (isinstance(one, Assign) and one == step and one.span == step.span) else (one,)
 
-    launches = tuple(replace(launch, body=map_steps(launch.body, put)) for launch in program.launches)
-    said = line(other, frozenset(t.name for t in program.op.inputs if not t.shape))
     place = f" in line {step.span.line}" if step.span.line else ""
-    return replace(program, launches=launches), f"write `{said}`{place}: then it is proved"
+    return changed(program, put), f"write `{said(program, other)}`{place}: then it is proved"
+
+
+def changed(program: Program, put: Callable[[Step], tuple[Step, ...]]) -> Program:
+    """The program with other steps for each of its own."""
+    return replace(program, launches=tuple(replace(launch, body=map_steps(launch.body, put)) for launch in program.launches))
+
+
+def said(program: Program, step: Step) -> str:
+    """A step as a line of text."""
+    return line(step, frozenset(t.name for t in program.op.inputs if not t.shape))
+
+
+def as_long(program: Program, seen: OutOfBounds, budget: int) -> str:
+    """A help where a fact speaks of a state beyond its end: to say it, as all facts, only of what is there."""
+    facts: dict[Step, Term] = {}
+    times = {e.target: [a.name for a in e.axes].index(e.along) for e in program.op.states}
+    for fact in (s for s in program.steps if isinstance(s, Ghost) and seen.array in times):
+        for read in (r for r in outside(fact.value) if isinstance(r, Read) and r.tensor in times):
+            at = times[read.tensor]
+            facts[fact] = read.index[at] < as_written(polynomial(program.op.tensor(read.tensor).shape[at]))
+    wrong = next((fact for fact in facts if fact.span == seen.at.span), None)
+    tried = changed(program, lambda one: (If(facts[one], (one,), one.span),) if one in facts else (one,))
+    if wrong is None or not isinstance(prove(tried, max(1, budget // SHARE), hasty=True), Proof):
+        return ""
+    return f"say it where there is one: `if {text(facts[wrong])} {{ {said(program, wrong)} }}`"
 
 
 def as_the_program(program: Program) -> Iterator[Try]:
