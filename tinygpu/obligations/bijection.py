@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, within
-from tinygpu.category.simplify import simplify
+from tinygpu.category.simplify import Binding, simplify
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -77,7 +77,7 @@ def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, 
     """
     for p, first in enumerate(parts):
         for q, second in enumerate(parts[: p + 1]):
-            if p == q and any(map(stretched, first.terms)) and restored(first, context) == TRUE:
+            if p == q and any(map(stretched, first.terms)) and inverse(first, context) is not None:
                 yield p, q, context.facts + first.facts, TRUE
                 continue
             other = second.renamed(PRIME)
@@ -97,14 +97,24 @@ def stretched(term: Term) -> bool:
     return any(not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
-def restored(part: Part, context: Region) -> Term:
-    """The goal that an arrow is undone: its image alone tells the point. Then no two points have one image."""
+def inverse(part: Part, context: Region) -> Binding | None:
+    """The point of an arrow by its image `0~, 1~, …` where that alone is seen to tell it, so that no two points have one image; else None."""
     image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))
     witness = preimage(part.terms, part.axes, image, conjunction(*part.guard))
     goal = given_back(witness, part.axes, dict(zip((i.name for i in image), part.terms, strict=True)))
     known = context.inside(*part.axes).under(*part.guard)
-    left = known.settled(goal)
-    return left if left == TRUE else simplify(goal, known)
+    return witness if known.settled(goal) == TRUE or simplify(goal, known) == TRUE else None
+
+
+def met(goal: Term, first: Part, second: Part, context: Region) -> Term:
+    """What is left of a goal about two points with one image, those of `second` primed, where the image tells that one: `d' = φ'⁻¹(φ(d))`."""
+    witness = inverse(second, context)
+    if witness is None:
+        return goal
+    image = {f"{n}{PRIME}": term for n, term in enumerate(first.terms)}
+    there = {name + PRIME: substitute(term, image) for name, term in witness.items()}
+    known = context.inside(*first.axes).under(*first.guard)
+    return known.settled(simplify(substitute(goal, there), known))
 
 
 def given_back(witness: Mapping[str, Term], axes: tuple[Axis, ...], image: Mapping[str, Term]) -> Term:
