@@ -35,6 +35,14 @@ RANGES = {  # lowest and highest, each as (factor of W, constant)
     "cpu": ((-1, -(2**32)), (1, WORD)),
 }
 
+NAMED = {
+    "ix": "an index of the kernel's type",
+    "u32": "an unsigned number of 32 bits",
+    "natural": "at least 0",
+    "positive": "at least 1",
+    "lane": "a number of lanes below 32",
+}
+
 
 @dataclass(slots=True)
 class Width:
@@ -123,6 +131,13 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+class Unasked(Width):
+    """Of expressions that are only read, whatever they fit."""
+
+    def fits(self, term: Term, kind: str, here: Here) -> bool:
+        return True
 
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
