@@ -20,7 +20,7 @@ from tinygpu.obligations.trace import Access, Trace, preconditions
 from tinygpu.program.step import For, Program
 from tinygpu.program.traverse import at
 
-HELP = "keep what is read in a cell of the thread that stores it, or let the output lie elsewhere: leave out inplace"
+HELP = "where one thread does both, keep what is read in a cell of it (keep {} in register); else let the output lie elsewhere: leave out inplace"
 
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -56,7 +56,7 @@ def _alone(program: Program, read: Access, store: Access) -> Obligation:
     digits = max((variables(t) & {a.name for a in second.axes} for t in second.terms), key=len, default=frozenset())
     if len(digits - asked) > 1:  # to tell some of its digits by a number is slow for solvers
         goal = TRUE if met(goal, first, second, Region((), preconditions(program))) == TRUE else goal
-    return Obligation("inplace", "TG308", title, sentence, hypotheses, goal, labels, HELP)
+    return Obligation("inplace", "TG308", title, sentence, hypotheses, goal, labels, HELP.format(read.array))
 
 
 def _ordered(program: Program, read: Access, store: Access) -> Term:
