@@ -34,6 +34,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.record import dataclass
 
+FEW = 4  # digits of an image, two of which are no question for a solver
 PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
 
 
@@ -73,7 +74,8 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
 def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
     """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part.
 
-    Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
+    Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`. So it is
+    for two parts of many digits.
     """
     for p, first in enumerate(parts):
         for q, second in enumerate(parts[: p + 1]):
@@ -88,7 +90,8 @@ def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, 
                 if same != Const(True, BOOL):
                     yield p, q, hypotheses, same
             else:
-                yield p, q, hypotheses, FALSE
+                many = min(len(first.axes), len(second.axes)) > FEW
+                yield p, q, hypotheses, TRUE if many and apart(first, other, context) else FALSE
 
 
 def stretched(term: Term) -> bool:
@@ -115,6 +118,17 @@ def met(goal: Term, first: Part, second: Part, context: Region) -> Term:
     there = {name + PRIME: substitute(term, image) for name, term in witness.items()}
     known = context.inside(*first.axes).under(*first.guard)
     return known.settled(simplify(substitute(goal, there), known))
+
+
+def apart(first: Part, second: Part, context: Region) -> bool:
+    """Whether no point of one arrow has an image of another, where its inverse tells: `φ(φ⁻¹(φ'(d'))) = φ'(d')` never holds."""
+    witness = inverse(first, context)
+    if witness is None:
+        return False
+    image = {f"{n}{PRIME}": term for n, term in enumerate(second.terms)}
+    there = {name: substitute(term, image) for name, term in witness.items()}
+    same = conjunction(*(equal(substitute(t, there), u) for t, u in zip(first.terms, second.terms, strict=True)))
+    return context.inside(*second.axes).under(*second.guard).settled(same) == FALSE
 
 
 def given_back(witness: Mapping[str, Term], axes: tuple[Axis, ...], image: Mapping[str, Term]) -> Term:
