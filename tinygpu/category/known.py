@@ -133,7 +133,7 @@ def over(p: Polynomial, fact: Polynomial) -> bool:
     return more is not None and more >= 0
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)  # what a machine with long loops asks of: with fewer the same is found again and again
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
     return Known(dict(extents), given, tuple(form for fact in given for form in nonnegatives(fact)))
 

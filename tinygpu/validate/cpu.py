@@ -56,7 +56,7 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
 
 def validate(module: Module, name: str, program: Program) -> None:
     """That `NAME_cpu` of a module is a program. Raises Differs."""
-    width = Width(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
+    width = Width.of(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
     for difference in (d for node in module.tree.body for d in taken(node)):

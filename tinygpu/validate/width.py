@@ -9,6 +9,8 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import z3
 
 from tinygpu.category.bounds import range_of
@@ -44,6 +46,12 @@ class Width:
     least: int = LEAST
     forms: tuple[Polynomial, ...] = ()
     known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def of(limits: tuple[Term, ...], least: int = LEAST) -> Width:
+        """The same object for the same limits, with all that it knows: the machines of a spec compute many indices alike."""
+        return Width(limits, least)
 
     def __post_init__(self) -> None:
         self.forms = tuple(polynomial(form) for t in self.limits for form in dict.fromkeys((t, canonical(t))))
