@@ -36,6 +36,7 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.proof.certificate import Certificate
+    from tinygpu.validate.check import Each
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
@@ -215,18 +216,18 @@ def module(title: str, machines: Sequence[Built]) -> str:
     return stage("emit", lambda: emit(title, machines))
 
 
-def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+def validate(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
     from tinygpu.validate.check import validate as check_text
 
-    return stage("validate", lambda: check_text(text, expected(machines), file))
+    return stage("validate", lambda: check_text(text, expected(machines), file, each))
 
 
-def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+def validate_cpu(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with its CPU kernels`: nothing where they do what these machines say, for all sizes."""
     from tinygpu.validate.cpu import findings
 
-    return stage("validate", lambda: findings(text, expected(machines), file))
+    return stage("validate", lambda: findings(text, expected(machines), file, each))
 
 
 def expected(machines: Sequence[Built]) -> list[Expected]:
@@ -238,11 +239,11 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
     return [Expected(name, built.program, built.cpu, built.limits) for name, built in zip(names, machines, strict=True)]
 
 
-def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it."""
+    not what was proved; then nobody may run it. The machines are looked at by `each`."""
     text = module(title, machines)
-    return text, (*validate(text, machines, file), *validate_cpu(text, machines, file))
+    return text, (*validate(text, machines, file, each), *validate_cpu(text, machines, file, each))
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:
