@@ -162,6 +162,7 @@ def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
     return None
 
 
+@lru_cache(maxsize=1024)  # as of what the solver is asked: the machines of a spec have many in common
 def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
     """Whether the goal follows from the ranges among the hypotheses alone.
 
