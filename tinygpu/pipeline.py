@@ -140,8 +140,8 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
+    from tinygpu.program.lanes import instances
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
-    from tinygpu.schedule.cpu import instances
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
@@ -155,9 +155,16 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
 @lru_cache(maxsize=64)
 def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
-    from tinygpu.schedule.cpu import instances, on_cpu
+    from tinygpu.program.lanes import instances
+    from tinygpu.schedule.cpu import on_cpu
 
-    return next(p for p in on_cpu(program) if p is program or all(_proved(one, LAID_OUT) for one in instances(p)))
+    def right(laid_out: Program) -> bool:
+        """As one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places in them are hard to find
+        if no number says how long these are."""
+        once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
+        return once or all(_proved(one, LAID_OUT) for one in instances(laid_out))
+
+    return next(p for p in on_cpu(program) if p is program or right(p))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:

@@ -18,11 +18,10 @@ from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations.width import cpu_limits
+from tinygpu.program.lanes import LANES, instances, vectors_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.cpu import instances, vectors_of
-from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import Each, diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_meaning import CpuMeaning
