@@ -183,6 +183,7 @@ DATA = (
     Case("flash attention", "flash", "flash", {"B": 8, "M": 512}, peers_gradients.flash, "softmax(masked) @ V, for each b"),
     Case("flash attention, gradient", "flash", "flash_grad", {"B": 8, "M": 512}, peers_gradients.flash_grad, "(exp(masked - L) * (G @ V.T - delta)) @ K"),
     Case("sort of short rows", "sorting", "sort_rows", {"R": 1 << 16}, peers_gradients.sort_rows, "sort(x, axis=1)"),
+    Case("digits of blocks", "sorting", "radix_counts", {"B": 4096}, peers_gradients.digits, "bincount of digit * B + block", draw={"key": words, "shift": lambda chance, shape, sizes: 8}),
     Case("four steps of heat", "launches", "heat_far", {"T": 2, **LINE}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),
     Case("shortest ways across blocks", "launches", "ways", {"n": 512}, peers.shortest, "minimum of all ways over k, for each k", draw={"w": steady}),
     Case("edit distance", "launches", "edits", {"n": 1024, "m": 1024}, peers.edits, "row by row, minimum.accumulate"),

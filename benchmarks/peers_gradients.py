@@ -70,3 +70,9 @@ def _scores(i: Inputs) -> Array:
 
 def sort_rows(i: Inputs, y: Array) -> None:
     y[...] = np.sort(i["x"], axis=1)
+
+
+def digits(i: Inputs, h: Array) -> None:
+    blocks = h.shape[1]
+    digit = (i["key"] >> np.uint32(i["shift"]) & 15) * blocks + np.repeat(np.arange(blocks), 1024)
+    h[...] = np.bincount(digit, minlength=h.size).reshape(h.shape)

@@ -17,6 +17,7 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
 from tinygpu.simulate.bounded import bounded
+from tinygpu.simulate.effort import effort
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.tolerance import tolerance
@@ -28,7 +29,7 @@ SIZES = {
     4: [(0, 2, 3, 4), (2, 3, 0, 5), (1, 1, 1, 1), (2, 3, 5, 7), (3, 9, 33, 4), (2, 17, 66, 9), (4, 8, 16, 8)],
     5: [(0, 2, 3, 4, 5), (1, 1, 1, 1, 1), (2, 3, 5, 7, 3), (2, 4, 8, 16, 4)],
 }  # fmt: skip
-STATE = 1 << 23  # elements, of all times
+LONG = 1e9  # elements that the reference makes on the way
 PHASES = [("softmax", "softmax_warp"), ("dot", "dot_atomic"), ("matmul_ring", "matmul_ring_three"), ("mlp", "mlp_fused"),
           ("scan", "scan_block_v4"), ("argmax", "arg_block[op=argmax_rows]")]  # fmt: skip
 
@@ -39,10 +40,9 @@ def sizes_of(built: Program) -> Iterator[dict[str, int]]:
         sizes = dict(zip(built.op.sizes, numbers, strict=True))
         if built.op.promises and 0 in numbers:
             continue  # there may be no index that keeps the promise
-        held = (t.shape for t in built.op.intermediates if any(e.target == t.name for e in built.op.states))
-        if any(prod(int(evaluate(e, dict(sizes))) for e in shape) > STATE for shape in held):
-            continue  # every time of a state is compared with
-        if all(bool(evaluate(where, dict(sizes))) for where in (*built.op.where, *built.where)):
+        if not all(bool(evaluate(where, dict(sizes))) for where in (*built.op.where, *built.where)):
+            continue
+        if effort(built.op, sizes, {t.name: prod(int(evaluate(e, dict(sizes))) for e in t.shape) for t in built.op.outputs}) < LONG:
             yield sizes
 
 

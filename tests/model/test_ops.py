@@ -13,7 +13,7 @@ import pytest
 
 from tests.program.library import machines
 from tinygpu.category.number import outside_dtype
-from tinygpu.category.term import App, Const, Fold, Read, Var, text, walk
+from tinygpu.category.term import App, Const, Fold, Read, Var, apply, text, walk
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import elaborate
@@ -111,6 +111,14 @@ def test_a_gather_casts_what_it_reads_to_an_index() -> None:
     assert [text(w) for w in made.where] == ["v >= 256"]
     (promise,) = made.promises
     assert isinstance(promise, Fold) and promise.monoid == "all" and text(promise.axes[0].extent) == "n"
+
+
+def test_a_word_for_a_dtype_says_in_which_one_an_index_is_computed() -> None:
+    made = op("op f(W: f32[8], t: u32[n]) -> (z: f32[n]) { z[i] = W[u32(t[i] * 5) // 4 % 8] + W[u32(t[i] * 5 % 8)] }")
+    wraps = App("mul", (Read("t", (Var("i"),), "u32"), Const(5, "u32")), "u32")
+    first, second = (t.index[0] for t in walk(made.equations[0].value) if isinstance(t, Read) and t.tensor == "W")
+    assert first == apply("mod", apply("floordiv", App("cast", (wraps,)), 4), 8)
+    assert second == App("cast", (App("mod", (wraps, Const(8, "u32")), "u32"),))
 
 
 def test_extents_that_may_be_negative_bring_a_precondition() -> None:

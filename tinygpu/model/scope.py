@@ -51,6 +51,10 @@ class Scope:
         """The same names, read as indices."""
         return self if self.as_index else replace(self.at("in an index"), as_index=True)
 
+    def outside_brackets(self) -> Scope:
+        """The same names, read as what they are: a word for a dtype says in which one to compute."""
+        return replace(self, as_index=False) if self.as_index else self
+
     def at(self, place: str) -> Scope:
         """The same names at a place where no shuffle may stand; empty for the value of an assignment, where one may."""
         return self if self.place and place else replace(self, place=place)

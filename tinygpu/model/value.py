@@ -13,6 +13,7 @@ from tinygpu.category.monoid import Carrier
 from tinygpu.category.operation import ARITHMETICAL, COMPARING, COMPARISONS, SHUFFLES
 from tinygpu.category.term import (
     BOOL,
+    DTYPES,
     FLOATS,
     INDEX,
     INTEGERS,
@@ -190,6 +191,8 @@ def _call(expr: tree.Call, scope: Scope) -> Term:
             return index(expr.args[0], scope)
         case _ if name in SHUFFLES:
             given: tuple[Term, ...] = value(expr.args[0], scope), index(expr.args[1], scope)
+        case _ if name in DTYPES:
+            given = (value(expr.args[0], scope.outside_brackets()),)
         case _:
             given = tuple(value(arg, scope) for arg in expr.args)
     return WRONG if any(term.dtype == UNKNOWN for term in given) else called(name, given, expr, scope)

@@ -44,13 +44,25 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
         case App("part", (value, Const(int(place)))):
             return tree.Field(expression(value, scalars), component(value.dtype, place))
         case App("cast", (inner,), "index"):
-            number = expression(inner, scalars, inside=True)
+            number = integer(inner, scalars)
             return number if inside else tree.Call(INDEX, (number,))
         case App(op, args, dtype):
-            return application(op, tuple(expression(a, scalars, inside) for a in args), dtype)
+            return application(op, tuple(expression(a, scalars, inside and op != "cast") for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
             return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=monoid not in WORDS)
     assert_never(term)
+
+
+def integer(term: Term, scalars: Scalars) -> tree.Expr:
+    """An integer that is an index here: what was computed of it before, in its own dtype, stands in a word for that.
+
+    >>> key = Read("key", (), "u32")
+    >>> integer(key, frozenset(["key"])), integer(App("mod", (key, Const(16, "u32")), "u32"), frozenset(["key"]))
+    (Name(name='key'), Call(function='u32', args=(Binary(op='%', left=Name(name='key'), right=Number(text='16')),)))
+    """
+    if isinstance(term, App) and term.op not in ("cast", "part"):
+        return tree.Call(term.dtype, (expression(term, scalars),))
+    return expression(term, scalars, inside=True)
 
 
 def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.FoldExpr:

@@ -20,7 +20,7 @@ from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjuncts, variables
 from tinygpu.category.text import WRITTEN
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
@@ -196,7 +196,8 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     axes = tuple(Axis(name, extent) for name, extent in extents.items())
-    return simplify(goal, Region(axes, hypotheses)) == TRUE
+    simple = simplify(goal, Region(axes, hypotheses))
+    return all(isinstance(part, App) and part.op == "eq" and part.args[0] == part.args[1] for part in conjuncts(simple))
 
 
 def _natural(hypothesis: Term) -> str:

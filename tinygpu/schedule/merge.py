@@ -17,6 +17,7 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.term import App, Axis, Const, Term, Var, reads, substitute, variables
 from tinygpu.category.text import unused
 from tinygpu.model.op import Op
+from tinygpu.model.view import VIEW
 from tinygpu.program.arrays import address
 from tinygpu.program.step import Array, Assign, For, Step, arrays_in
 from tinygpu.program.traverse import map_steps
@@ -165,7 +166,7 @@ def in_rows(body: Body) -> Body:
 def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:
     """The nest with the op's own index names, wherever one is free: an axis that alone is the index of `A`'s second dimension is what the equation
     calls that."""
-    places = _places(op)
+    places, taken = _places(op), taken | {array.name for array in arrays_in(nest.body)}
     names: dict[str, str] = {}
     for tensor, index in _accesses(nest.body):
         for dimension, t in enumerate(index):
@@ -185,9 +186,9 @@ def renamed(op: Op, nest: Nest, taken: frozenset[str]) -> Nest:
 
 
 def _places(op: Op) -> dict[tuple[str, int], str]:
-    """(tensor, dimension) to the index that the equations use there first."""
+    """(tensor, dimension) to the index that the equations use there first; what a view calls its axes nobody wrote."""
     out: dict[tuple[str, int], str] = {}
-    for equation in op.equations:
+    for equation in (e for e in op.equations if op.tensor(e.target).role != VIEW):
         accesses: list[tuple[str, tuple[Term, ...]]] = [(equation.target, tuple(Var(a.name) for a in equation.axes))]
         accesses += [(read.tensor, read.index) for read in reads(equation.value)]
         for tensor, index in accesses:

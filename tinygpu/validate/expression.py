@@ -15,9 +15,10 @@ from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.dtype import INTEGERS
 from tinygpu.category.operation import COMPARISONS
-from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
-from tinygpu.record import dataclass, field
+from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, exchange, text
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme, paced
+from tinygpu.validate.rows import Rows, rows_of
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
@@ -35,24 +36,16 @@ from tinygpu.validate.typed import (
     Value,
     unread,
 )
-from tinygpu.validate.width import Width
+from tinygpu.validate.width import NAMED, Unasked, Width
 
-RANGE = {
-    "ix": "an index of the kernel's type",
-    "u32": "an unsigned number of 32 bits",
-    "natural": "at least 0",
-    "positive": "at least 1",
-    "lane": "a number of lanes below 32",
-}
 WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
-CLASSES = (SIGNED_INDEX, WORD_INDEX)
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
 
 @dataclass(slots=True)
 class Reader:
     """What the names of a place are. `digit` knows what a division of the flat number of a block or thread gives, and `flat` are these
-    numbers: there are less than 2³¹ of each."""
+    numbers: there are less than 2³¹ of each. What is accessed here is `within` its array, as is proved."""
 
     names: Mapping[str, Thing]
     here: Here
@@ -61,6 +54,7 @@ class Reader:
     flat: Collection[Term] = ()
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
+    within: Rows | None = None
 
     def thing(self, node: ast.AST) -> Thing:
         """What a name, or an attribute of `cuda`, is."""
@@ -133,12 +127,15 @@ class Reader:
 
     def fits(self, term: Term, kind: str) -> bool:
         """Whether an integer is seen, or proved, to fit."""
-        return self.width.fits(term, kind, self.here)
+        rows, here = self.within or ({}, self.here)
+        return self.width.fits(term, kind, self.here) or (
+            self.within is not None and any(self.width.fits(t, kind, here) for t in (term, exchange(term, rows)))
+        )
 
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
         if not self.fits(term, kind):
-            says = f"{text(term)} is computed here, and may not be {RANGE[kind]}"
+            says = f"{text(term)} is computed here, and may not be {NAMED[kind]}"
             raise Differs(node, says, "every integer of a kernel fits its type", open_=True)
 
     def element(self, node: ast.Subscript, base: Thing, place: ast.expr) -> Value:
@@ -160,7 +157,16 @@ class Reader:
 
     def place(self, node: ast.expr, memory: Pointer) -> tuple[Term, ...]:
         """Where an element lies: at an offset; of a strided array at an index for each axis."""
-        return tuple(map(self.index, paced(node, memory, self.thing) if memory.axes else [node]))
+        if memory.axes:
+            return tuple(map(self.index, paced(node, memory, self.thing)))
+        try:
+            return (self.index(node),)
+        except Differs as error:
+            if not error.open_ or not memory.extents or self.within:
+                raise
+        self.within = rows_of(node, memory.extents, self.here, self.width, replace(self, width=Unasked(())).index)
+        found, self.within = (self.index(node),), None
+        return found
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1
@@ -196,15 +202,13 @@ class Reader:
 
     def _binary(self, node: ast.BinOp, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
-        for kinds in CLASSES:
+        for kinds, kind in RESULT.items():
             if a.kind in kinds and b.kind in kinds and a.term.dtype == b.term.dtype == INDEX:
-                return self._integer(node, op, a.term, b.term, RESULT[kinds])
+                return self._integer(node, op, a.term, b.term, kind)
         if a.kind == b.kind and a.kind in FLOATS and op in ("add", "sub", "mul", "div"):
             return Value(App(op, (a.term, b.term), a.kind), a.kind)
         if a.kind == b.kind == "i64" and op in WRAPS:
-            raise Differs(
-                node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "numbers of i64 wrap: u64 is unsigned"
-            )
+            raise Differs(node, f"{ast.unparse(node)} is undefined where it does not fit 64 bits", "i64 wraps: u64 is unsigned")
         if a.kind == b.kind and a.kind in INTEGERS and op != "div":
             return Value(App(op, (a.term, b.term), a.kind), f"raw {a.kind}")
         raise unread(node, f"{ast.unparse(node)} mixes {a.kind} and {b.kind}")
@@ -234,7 +238,7 @@ class Reader:
     def _compare(self, node: ast.Compare, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
         assert op in COMPARISONS
-        indices = any(a.kind in kinds and b.kind in kinds for kinds in CLASSES)
+        indices = any(a.kind in kinds and b.kind in kinds for kinds in RESULT)
         if not indices:
             if a.kind == "lit" and b.kind in (*INTEGERS, "u16"):
                 a = Value(Const(a.term.value, b.kind), b.kind)  # type: ignore[union-attr]
@@ -246,8 +250,7 @@ class Reader:
 
     def _choice(self, node: ast.IfExp, test: Term, body: ast.expr, other: ast.expr) -> Value:
         self.lazy += 1
-        here = self.here
-        sides = []
+        here, sides = self.here, list[Value]()
         for part, guard in ((body, test), (other, App("not", (test,), BOOL))):
             self.here = here.under(guard)
             sides.append(self.value(part))

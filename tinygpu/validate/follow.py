@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Sequence
+from itertools import takewhile
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.program.statement import line
@@ -193,6 +194,11 @@ class Follower:
         due, inside = self.due(queue, here), self.under(here, guard)
         match due:
             case Due(If(wanted, inner), guards):
+                if not here.same(guard, self.meaning.term(wanted)):  # indices are asked around it, or first
+                    mine = [*takewhile(lambda c: not reads(c), conjuncts(guard))]
+                    guard, here = conjunction(*conjuncts(guard)[len(mine) :]), self.under(here, conjunction(*mine))
+                    guards = (*guards, *(c for c in conjuncts(wanted) if not reads(c)))
+                    wanted = conjunction(*(c for c in conjuncts(wanted) if reads(c)))
                 self.points(stmt, guards, here)
                 self.asks(stmt.test, guard, wanted, here)
                 guards = (*guards, *self.lasting(wanted))

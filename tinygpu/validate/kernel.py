@@ -137,7 +137,8 @@ def parameters(
         item = in_memory(known[given].dtype) if given in known else "i64" if given in steps else "ix"
         wanted = f"pointer {item}" if given in pointers else item
         scalar: Term = Read(given, (), item) if given in known else Var(given, INDEX if item == "ix" else item)
-        found[name] = Pointer(given, item, axes=len(paces.get(given, ()))) if given in pointers else Value(scalar, item)
+        axes, extents = len(paces.get(given, ())), known[given].extents if given in known else ()
+        found[name] = Pointer(given, item, axes=axes, extents=extents) if given in pointers else Value(scalar, item)
         if given in pointers and kind == f"constant {item}":
             if given in changed:
                 raise Differs(function.body[-1], f"says that nobody writes {name}", f"the program writes {given} in this launch")

@@ -36,12 +36,13 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """Memory, with the elements of an array of the program; `item` is the type of an element. A block's has its first byte; a strided array has so
-    many `axes`, and its elements lie at an index for each."""
+    many `axes`, and its elements lie at an index for each. An array of the grid says its `extents`."""
 
     array: str
     item: str
     shared: bool = False
     axes: int = 0
+    extents: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

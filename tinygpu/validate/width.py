@@ -37,6 +37,14 @@ RANGES = {  # lowest and highest, each as (factor of W, constant)
     "cpu": ((-1, -(2**32)), (1, WORD)),
 }
 
+NAMED = {
+    "ix": "an index of the kernel's type",
+    "u32": "an unsigned number of 32 bits",
+    "natural": "at least 0",
+    "positive": "at least 1",
+    "lane": "a number of lanes below 32",
+}
+
 
 @dataclass(slots=True)
 class Width:
@@ -117,7 +125,9 @@ class Width:
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Known, long: bool = True) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit; each limit is looked at for `long`, or only soon seen."""
-        high = capped(high, known)
+        bounded = capped(high, known)
+        if bounded != high and self._below(bounded, end, known, long):
+            return True
         highest = number(high)
         if highest is not None:
             return highest <= self._end_of(end)
@@ -135,6 +145,13 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+class Unasked(Width):
+    """Of expressions that are only read, whatever they fit."""
+
+    def fits(self, term: Term, kind: str, here: Here) -> bool:
+        return True
 
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
