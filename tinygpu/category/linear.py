@@ -195,12 +195,7 @@ def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
         yield (product, sign * int(inner.value)) if isinstance(inner, Const) else (App("mul", (inner, product)), sign)
 
 
-def counts(term: Term) -> bool:
-    """Whether a term is a number above 0."""
-    return isinstance(term, Const) and term.value > 0
-
-
-def joined(p: Polynomial, above_nought: Callable[[Term], bool] = counts) -> Polynomial:
+def joined(p: Polynomial, above_nought: Callable[[Term], bool] = lambda t: isinstance(t, Const) and t.value > 0) -> Polynomial:
     """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0, or what else is known to be,
     whatever both are multiplied by; of only some of the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
 
