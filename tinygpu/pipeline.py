@@ -36,6 +36,7 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.proof.certificate import Certificate
+    from tinygpu.validate.check import Each
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
@@ -139,8 +140,8 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
+    from tinygpu.program.lanes import instances
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
-    from tinygpu.schedule.cpu import instances
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
@@ -154,9 +155,16 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
 @lru_cache(maxsize=64)
 def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
-    from tinygpu.schedule.cpu import instances, on_cpu
+    from tinygpu.program.lanes import instances
+    from tinygpu.schedule.cpu import on_cpu
 
-    return next(p for p in on_cpu(program) if p is program or all(_proved(one, LAID_OUT) for one in instances(p)))
+    def right(laid_out: Program) -> bool:
+        """As one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places in them are hard to find
+        if no number says how long these are."""
+        once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
+        return once or all(_proved(one, LAID_OUT) for one in instances(laid_out))
+
+    return next(p for p in on_cpu(program) if p is program or right(p))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -215,18 +223,18 @@ def module(title: str, machines: Sequence[Built]) -> str:
     return stage("emit", lambda: emit(title, machines))
 
 
-def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+def validate(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
     from tinygpu.validate.check import validate as check_text
 
-    return stage("validate", lambda: check_text(text, expected(machines), file))
+    return stage("validate", lambda: check_text(text, expected(machines), file, each))
 
 
-def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
+def validate_cpu(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with its CPU kernels`: nothing where they do what these machines say, for all sizes."""
     from tinygpu.validate.cpu import findings
 
-    return stage("validate", lambda: findings(text, expected(machines), file))
+    return stage("validate", lambda: findings(text, expected(machines), file, each))
 
 
 def expected(machines: Sequence[Built]) -> list[Expected]:
@@ -238,11 +246,11 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
     return [Expected(name, built.program, built.cpu, built.limits) for name, built in zip(names, machines, strict=True)]
 
 
-def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it."""
+    not what was proved; then nobody may run it. The machines are looked at by `each`."""
     text = module(title, machines)
-    return text, (*validate(text, machines, file), *validate_cpu(text, machines, file))
+    return text, (*validate(text, machines, file, each), *validate_cpu(text, machines, file, each))
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:
