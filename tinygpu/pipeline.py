@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tinygpu.category.deadline import TIME, Expired, within
 from tinygpu.category.node import forget
@@ -36,10 +36,10 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.proof.certificate import Certificate
-    from tinygpu.validate.check import Each
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
+Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
 LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
@@ -223,18 +223,18 @@ def module(title: str, machines: Sequence[Built]) -> str:
     return stage("emit", lambda: emit(title, machines))
 
 
-def validate(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
+def validate(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
     from tinygpu.validate.check import validate as check_text
 
-    return stage("validate", lambda: check_text(text, expected(machines), file, each))
+    return stage("validate", lambda: check_text(text, expected(machines), file))
 
 
-def validate_cpu(text: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
+def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with its CPU kernels`: nothing where they do what these machines say, for all sizes."""
     from tinygpu.validate.cpu import findings
 
-    return stage("validate", lambda: findings(text, expected(machines), file, each))
+    return stage("validate", lambda: findings(text, expected(machines), file))
 
 
 def expected(machines: Sequence[Built]) -> list[Expected]:
@@ -248,9 +248,10 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
 
 def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it. The machines are looked at by `each`."""
+    not what was proved; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
     text = module(title, machines)
-    return text, (*validate(text, machines, file, each), *validate_cpu(text, machines, file, each))
+    gpu, cpu = each(lambda read: read(text, machines, file), (validate, validate_cpu))
+    return text, (*gpu, *cpu)
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:

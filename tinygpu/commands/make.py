@@ -22,7 +22,7 @@ from tinygpu.record import dataclass, replace
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.model.machine import Machine
-    from tinygpu.validate.check import Each
+    from tinygpu.pipeline import Each
 
 T = TypeVar("T")
 

@@ -9,8 +9,7 @@ The one idea: the text is all that is run, so the text is what is checked; what 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.validate.kernel import kernel
@@ -18,11 +17,9 @@ from tinygpu.validate.launcher import Expected, dispatched, keyed, launched
 from tinygpu.validate.module import Module, check, missing, read
 from tinygpu.validate.typed import Differs
 
-Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
 
-
-def validate(text: str, machines: Sequence[Expected], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
-    """What is wrong with the text of a module of these machines; nothing where it does what they say. They are looked at by `each`."""
+def validate(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
+    """What is wrong with the text of a module of these machines; nothing where it does what they say."""
     try:
         module = read(text, file)
     except SyntaxError as error:
@@ -31,7 +28,7 @@ def validate(text: str, machines: Sequence[Expected], file: str = "", each: Each
         return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
     programs = {m.name: m.program for m in machines}
     found = [diagnostic(module, "TG821", "the module", d) for d in check(module, programs, {*dispatched(module, programs)})]
-    found += [d for one in each(lambda expected: tuple(launcher(module, expected)), machines) for d in one]
+    found += [d for expected in machines for d in launcher(module, expected)]
     return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import HALVES, NUMPY
@@ -22,7 +21,7 @@ from tinygpu.program.lanes import LANES, instances, vectors_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import dataclass, replace
-from tinygpu.validate.check import Each, diagnostic
+from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import PRELUDE, CpuReader
@@ -39,21 +38,19 @@ LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what 
 TYPES = {text: name for name, text in NUMPY.items() if name not in HALVES}
 
 
-def findings(text: str, machines: Sequence[Expected], file: str = "", each: Each = map) -> tuple[Diagnostic, ...]:
+def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
     """What is wrong with the CPU kernels of a module; nothing where they do what the programs say."""
     module = read(text, file)
-    return tuple(d for one in each(partial(_findings, module), machines) for d in one)
-
-
-def _findings(module: Module, machine: Expected) -> tuple[Diagnostic, ...]:
-    try:
-        validate(module, machine.name, machine.on_cpu)
-        if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
-            entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
-            raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")
-    except Differs as difference:
-        return (diagnostic(module, "TG820", f"{machine.name}_cpu", difference),)
-    return ()
+    out: list[Diagnostic] = []
+    for machine in machines:
+        try:
+            validate(module, machine.name, machine.on_cpu)
+            if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
+                entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
+                raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")
+        except Differs as difference:
+            out.append(diagnostic(module, "TG820", f"{machine.name}_cpu", difference))
+    return tuple(out)
 
 
 def validate(module: Module, name: str, program: Program) -> None:
