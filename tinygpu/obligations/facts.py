@@ -45,6 +45,7 @@ from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.counted import counted
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
 
@@ -224,6 +225,8 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     known = App("eq", (term, Const(float(value), term.dtype)), BOOL)
                     yield App("or", (App("ne", (term.args[0], Const(float(at), term.dtype)), BOOL), known), BOOL)
         match term:
+            case _ if truncates(term):
+                yield from truncated(term)
             case App(op, (inner,), dtype) if op in FUNCTION and FUNCTION[op].positive and limited(inner):
                 yield App("gt", (term, Const(0.0, dtype)), BOOL)
                 if op == "exp" and isinstance(inner, App) and inner.op == "log":

@@ -69,6 +69,8 @@ class CpuFollower(Follower):
         match stmt:
             case ast.Assign([ast.Name(name)], value) if name not in self.meaning.cells.values() and self.free(name):
                 found = self.reader(here).value(value)
+                if isinstance(value, ast.Call) and found.kind == "i64":  # what `np.int64` makes an index
+                    found = Value(self.reader(here).index(value), "ix")
                 if found.kind in SIGNED_INDEX and not reads(found.term):
                     self.names[name] = Value(found.term, "ix")
                     return True
