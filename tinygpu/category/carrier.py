@@ -67,7 +67,9 @@ def sides(carrier: Carrier, law: str) -> tuple[tuple[tuple[Term, ...], tuple[Ter
 def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
     """Arguments of lift, and what it makes of them."""
     names = [name for name, _ in carrier.parameters]
-    for values in product(*((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2, *SIGNS.get(dtype, ())) for _, dtype in carrier.parameters)):
+    for values in product(
+        *((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2, *SIGNS.get(dtype, ())) for _, dtype in carrier.parameters)
+    ):
         yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in carrier.lift)
 
 

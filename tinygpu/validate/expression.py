@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Collection, Mapping
 
 from tinygpu.category.dtype import INTEGERS
-from tinygpu.category.operation import COMPARISONS
 from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, exchange, text
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme, paced
@@ -237,14 +236,14 @@ class Reader:
 
     def _compare(self, node: ast.Compare, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
-        assert op in COMPARISONS
         indices = any(a.kind in kinds and b.kind in kinds for kinds in RESULT)
         if not indices:
             if a.kind == "lit" and b.kind in (*INTEGERS, "u16"):
                 a = Value(Const(a.term.value, b.kind), b.kind)  # type: ignore[union-attr]
             if b.kind == "lit" and a.kind in (*INTEGERS, "u16"):
                 b = Value(Const(b.term.value, a.kind), a.kind)  # type: ignore[union-attr]
-        if a.term.dtype != b.term.dtype or not (indices or (a.kind == b.kind and a.kind in (*INTEGERS, *FLOATS))):
+        kinds = (*INTEGERS, *FLOATS, *(("bool",) if op in ("eq", "ne") else ()))
+        if a.term.dtype != b.term.dtype or not (indices or (a.kind == b.kind and a.kind in kinds)):
             raise unread(node, f"{ast.unparse(node)} compares {a.kind} and {b.kind}")
         return Value(App(op, (a.term, b.term), BOOL), "bool")
 
