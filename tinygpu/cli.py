@@ -61,13 +61,25 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
+def parsed(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments; those of which there may be several stand before options and behind them."""
+    top = parser(given[0] if given else "")
+    arguments, behind = top.parse_known_args(given)
+    many = next((name for name in ("words", "machines", "paths") if isinstance(getattr(arguments, name, None), list)), "")
+    if behind and (not many or any(word.startswith("-") for word in behind)):
+        top.error(f"unrecognized arguments: {' '.join(behind)}")
+    if behind:
+        setattr(arguments, many, [*getattr(arguments, many), *behind])
+    return arguments
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
     gc.set_threshold(500_000, 50, 50)  # a command makes many small terms and few cycles; collecting often costs a fifth of its time
     roomy()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
-    arguments = parser(given[0] if given else "").parse_args(given)
+    arguments = parsed(given)
     if arguments.version:
         from tinygpu import __version__
 

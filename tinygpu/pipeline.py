@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tinygpu.category.deadline import TIME, Expired, within
 from tinygpu.category.node import forget
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
+Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
 LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
@@ -139,8 +140,8 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
+    from tinygpu.program.lanes import instances
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
-    from tinygpu.schedule.cpu import instances
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
@@ -154,9 +155,16 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
 @lru_cache(maxsize=64)
 def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
-    from tinygpu.schedule.cpu import instances, on_cpu
+    from tinygpu.program.lanes import instances
+    from tinygpu.schedule.cpu import on_cpu
 
-    return next(p for p in on_cpu(program) if p is program or all(_proved(one, LAID_OUT) for one in instances(p)))
+    def right(laid_out: Program) -> bool:
+        """As one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places in them are hard to find
+        if no number says how long these are."""
+        once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
+        return once or all(_proved(one, LAID_OUT) for one in instances(laid_out))
+
+    return next(p for p in on_cpu(program) if p is program or right(p))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -238,11 +246,12 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
     return [Expected(name, built.program, built.cpu, built.limits) for name, built in zip(names, machines, strict=True)]
 
 
-def read_back(title: str, machines: Sequence[Built], file: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it."""
+    not what was proved; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
     text = module(title, machines)
-    return text, (*validate(text, machines, file), *validate_cpu(text, machines, file))
+    gpu, cpu = each(lambda read: read(text, machines, file), (validate, validate_cpu))
+    return text, (*gpu, *cpu)
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:

@@ -54,6 +54,11 @@ LINES = {  # what is run, and what it prints
         "try:\n  for one in together(4, work, 2): found.append(one)\nexcept ValueError as error: print(found, error)",
         "[0, 1] two",
     ),
+    "but who only says what is being done is": (
+        "from tinygpu.commands.together import Progress\n"
+        "with Progress() as now: print({*together(4, lambda n: os.getpid(), 2)}.isdisjoint({here}))",
+        "True",
+    ),
     "who has threads is not forked": (
         "threading.Thread(target=time.sleep, args=(0.5,)).start()\nprint({*together(4, lambda n: os.getpid(), 2)} == {here})",
         "True",

@@ -16,7 +16,7 @@ import pytest
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, TRUE, Axis, Const, Term, Var, equal, lift
-from tinygpu.obligations.bijection import Part, collisions, given_back, onto, restored
+from tinygpu.obligations.bijection import Part, apart, collisions, given_back, inverse, met, onto
 
 NOWHERE = Region((), ())
 
@@ -104,9 +104,29 @@ def test_an_inverse_is_a_function_of_the_image(
     terms: tuple[Term, ...], guard: tuple[Term, ...], second: Axis, undone: bool
 ) -> None:
     """A witness that speaks of the point it should find shows nothing: `t == u` ties two axes to each other and neither to the image."""
-    assert (restored(Part((T, second), guard, terms), NOWHERE) == TRUE) == undone
+    assert (inverse(Part((T, second), guard, terms), NOWHERE) is not None) == undone
 
 
 def test_a_witness_is_told_by_the_cell_or_is_none() -> None:
     assert given_back({"t": Var("f") // 2, "u": Const(0)}, (T, U), {}) != FALSE
     assert given_back({"t": u, "u": u}, (T, U), {}) == FALSE
+
+
+def test_a_point_is_told_by_the_image_of_another_where_that_tells_it() -> None:
+    """Of two points of `c*8 + t*2 + v` with one image t is one; what is not told by an image stays a question."""
+    c, t, v = map(Var, "ctv")
+    axes, goal = (Axis("c", Var("n")), Axis("t", lift(4)), Axis("v", lift(2))), equal(t, Var("t~"))
+    part = Part(axes, (), (c * 8 + t * 2 + v,))
+    assert met(goal, part, part, NOWHERE) == TRUE
+    assert met(goal, Part(axes, (), (c * 8 + v * 4 + t,)), part, NOWHERE) != TRUE
+    assert met(goal, part, Part(axes, (), (c * 4 + t * 2 + v,)), NOWHERE) == goal
+
+
+def test_two_parts_are_apart_where_an_inverse_tells() -> None:
+    """Of `c*4 + b` and `c*4 + b + 2` no number is both; of `c*4 + b` and `c*4 + b + 1` some is, and so it is of what has no inverse."""
+    c, b = Var("c"), Var("b")
+    axes = (Axis("c", Var("n")), Axis("b", lift(2)))
+    low, high, near, two = (Part(axes, (), (t,)) for t in (c * 4 + b, c * 4 + b + 2, c * 4 + b + 1, c * 2 + b * 2))
+    assert apart(low, high.renamed("~"), NOWHERE) and apart(high, low.renamed("~"), NOWHERE)
+    assert not apart(low, near.renamed("~"), NOWHERE) and not apart(low, low.renamed("~"), NOWHERE)
+    assert not apart(two, high.renamed("~"), NOWHERE)

@@ -76,3 +76,31 @@ def test_what_was_not_proved_is_not_said() -> None:
     text = (ROOT / "tests" / "meaning" / "undecided" / "never_stored_where_it_wraps.tgpu").read_text(encoding="utf-8")
     verdict = check(program(text))
     assert isinstance(verdict, Unknown) and not any("is proved" in help for d in verdict.diagnostics for help in d.helps)
+
+
+RESIZED = """op resized(x: f32[H], scale: f32) -> (y: f32[P]) where H >= 1 {
+  let u = (f32(i) + 0.5) * scale - 0.5
+  j[i] = CLAMPED
+  y[i] = x[j[i]]
+}
+
+machine m : resized {
+  work    grid = (g), block = (t: 128)
+  compute i = (g, t)
+}
+"""
+CLAMPED = {  # with floats up to where they tell all integers apart, with integers of 32 bits up to the largest
+    "min(i32(floor(max(u, 0))), H - 1)": "H <= 2147483647",
+    "i32(floor(min(max(u, 0), f32(H - 1))))": "H <= 16777216",
+}
+
+
+@pytest.mark.parametrize("clamped", CLAMPED)
+def test_sizes_that_fit_what_they_are_made_to(clamped: str) -> None:
+    """An index that is computed with floats and clamped in the end is inside, whatever is rounded before."""
+    text = RESIZED.replace("CLAMPED", clamped)
+    assert helped(text) == f"where {CLAMPED[clamped]}"
+    fits = text.replace("H >= 1", f"H >= 1, {CLAMPED[clamped]}")
+    assert isinstance(check(program(fits)), Proof)
+    for wrong in (fits.replace("max(u, 0)", "u"), fits.replace("max(u, 0)", "max(u, -1)"), fits.replace("H - 1", "H + 1")):
+        assert wrong != fits and not isinstance(check(program(wrong)), Proof)

@@ -55,6 +55,17 @@ def test_a_module_that_is_wrong_is_not_written(tmp_path, emitter, capsys):
     assert "TG820" in said.err + said.out and "saxpy.py:" in said.err + said.out and "not built" in said.err
 
 
+def test_several_processes_build_and_say_what_one_does(emitter, capsys):
+    def found():
+        return {(main(["build", str(SPECS / "saxpy.tgpu"), "-o", "-", "--jobs", jobs]), *capsys.readouterr()) for jobs in "12"}
+
+    ((code, text, said),) = found()
+    assert code == 0 and text.count("def saxpy_") > 3 and not said
+    emitter("ix(ix(g*256) + t)", "ix(ix(t*256) + g)")
+    ((code, text, said),) = found()
+    assert code == 1 and not text and "TG820" in said
+
+
 def test_a_module_of_which_not_all_was_shown_is_written_and_is_no_success(tmp_path, emitter):
     emitter("ix(ix(g*256) + t)", "ix(ix(ix(g*512) + t) - ix(g*256))")  # which fits, unless indices have 32 bits and n is large
     text = (tmp_path / "saxpy.py") if built(tmp_path) == 3 else None

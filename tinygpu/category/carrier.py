@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.evaluate import Number, number
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
 from tinygpu.category.term import FLOATS, Term, substitute
 
 Values: TypeAlias = tuple[Number, ...]
 MOST = 14  # values of a carrier that a law is tried on
+SIGNS = dict.fromkeys(SIGNED, (-1,))  # of what may be below 0
 LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
 THIRD = "c"
 OPERANDS = {
@@ -65,7 +67,9 @@ def sides(carrier: Carrier, law: str) -> tuple[tuple[tuple[Term, ...], tuple[Ter
 def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
     """Arguments of lift, and what it makes of them."""
     names = [name for name, _ in carrier.parameters]
-    for values in product(*((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2) for _, dtype in carrier.parameters)):
+    for values in product(
+        *((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2, *SIGNS.get(dtype, ())) for _, dtype in carrier.parameters)
+    ):
         yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in carrier.lift)
 
 
@@ -82,7 +86,7 @@ def values(carrier: Carrier, most: int = MOST) -> list[Values]:
     """A few values of a carrier: what lift makes, then any small ones."""
     dtypes = [dtype for _, dtype in carrier.components]
     pools = [
-        tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3)))))
+        tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3, *SIGNS.get(d, ()))))))
         for u, d in zip(carrier.identity, dtypes, strict=True)
     ]
     unit = tuple(c.value for c in carrier.identity)
@@ -105,7 +109,8 @@ def broken(carrier: Carrier, law: str, some: Sequence[Values] | None = None) -> 
     if law == "lift":
         return next(((v, made) for v, made in lifts(carrier) if not allowed(carrier, made)), None)
     names = [[v.name for v in carrier.variables(operand)] for operand in OPERANDS[law]]
-    for chosen in product(values(carrier) if some is None else some, repeat=len(names)):
+    most = round(MOST ** (3 / len(names)))  # of few operands more are tried
+    for chosen in product(values(carrier, most) if some is None else some, repeat=len(names)):
         env = {name: value for own, of in zip(names, chosen, strict=True) for name, value in zip(own, of, strict=True)}
         for left, right in sides(carrier, law):
             got, *want = (tuple(number(term, env) for term in side) for side in (left, right) if side is not None)

@@ -15,6 +15,7 @@ from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, pol
 from tinygpu.category.node import kept
 from tinygpu.category.operation import COMPLEMENT
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, negation, variables
+from tinygpu.category.text import sorting
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -51,7 +52,13 @@ class Known:
 
     @staticmethod
     def of(extents: Extents, given: frozenset[Term] = frozenset()) -> Known:
-        """The same object where the same is known, as far as it is remembered."""
+        """The same object where the same is known, as far as it is remembered; its forms are in the order of the facts' texts, whichever was
+        made first: what is tried one after the other is the same in every process.
+
+        >>> known = Known.of({}, frozenset(Var(name) >= 1 for name in "srqpon"))
+        >>> known.forms == tuple(polynomial(Var(name) - 1) for name in "nopqrs")
+        True
+        """
         return _known(tuple(extents.items()), given)
 
     @staticmethod
@@ -133,9 +140,9 @@ def over(p: Polynomial, fact: Polynomial) -> bool:
     return more is not None and more >= 0
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)  # what a machine with long loops asks of: with fewer the same is found again and again
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
-    return Known(dict(extents), given, tuple(form for fact in given for form in nonnegatives(fact)))
+    return Known(dict(extents), given, tuple(form for fact in sorted(given, key=sorting) for form in nonnegatives(fact)))
 
 
 def _sizes(known: Known) -> Sizes:

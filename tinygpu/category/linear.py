@@ -195,33 +195,36 @@ def _collected(p: Polynomial) -> Iterator[tuple[Term, int]]:
         yield (product, sign * int(inner.value)) if isinstance(inner, Const) else (App("mul", (inner, product)), sign)
 
 
-def joined(p: Polynomial) -> Polynomial:
-    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0, whatever both are
-    multiplied by; of only some of the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
+def joined(p: Polynomial, above_nought: Callable[[Term], bool] = lambda t: isinstance(t, Const) and t.value > 0) -> Polynomial:
+    """The same number with digits put together: `m·(e // (a·m)) + (e // a) % m` is `e // a`, for numbers a and m above 0, or what else is known to be,
+    whatever both are multiplied by; of only some of the higher digits, `m·(e // (a·m) % k) + (e // a) % m` is `(e // a) % (m·k)`.
 
     >>> i, S = Var("i"), Var("S")
     >>> joined(polynomial(i // 8 * 8 + i // 4 % 2 * 4 + i % 4)) == polynomial(i)
     True
     >>> joined(polynomial(i // 8 * S * 8 + i % 8 * S + S)) == polynomial(i * S + S)
     True
+    >>> joined(polynomial(i // (Var("N") * S) * S + i // Var("N") % S), lambda _: True) == polynomial(i // Var("N"))
+    True
     """
     for monomial, c in p.items():
         for place, digit in enumerate(monomial):
             match digit:
-                case App("mod", (App("floordiv", (e, Const(int(a)))) as inner, Const(int(m)))) if a > 0 and m > 0:
-                    above = e // (a * m)
-                case App("mod", (inner, Const(int(m)))) if m > 0:
+                case App("mod", (App("floordiv", (e, a)) as inner, m)) if above_nought(a) and above_nought(m):
+                    above = e // term_of(times(polynomial(a), polynomial(m)))
+                case App("mod", (inner, m)) if above_nought(m):
                     above = inner // m
                 case _:
                     continue
             scale = monomial[:place] + monomial[place + 1 :]
-            higher = _sorted((*scale, above))
-            if p.get(higher, 0) == c * m:
-                return joined(plus(without(p, monomial, higher), times({scale: c}, polynomial(inner))))
+            higher = times({_sorted((*scale, above)): c}, polynomial(m))
+            if all(p.get(part, 0) == k for part, k in higher.items()):
+                rest = plus(without(p, monomial), higher, -1)
+                return joined(plus(rest, times({scale: c}, polynomial(inner))), above_nought)
             for other, k in p.items() if not scale else ():
-                match other:
-                    case (App("mod", (whole, Const(int(r)))),) if whole == above and k == c * m and r > 0:
-                        return joined(plus(without(p, monomial, other), {(inner % (m * r),): c}))
+                match other, m:
+                    case (App("mod", (whole, Const(int(r)))),), Const(int(n)) if whole == above and k == c * n and r > 0:
+                        return joined(plus(without(p, monomial, other), {(inner % (n * r),): c}), above_nought)
     return p
 
 

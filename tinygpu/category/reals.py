@@ -34,6 +34,7 @@ from tinygpu.category.term import COMPARISONS
 
 Array: TypeAlias = np.ndarray[Any, Any]
 TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
+BOUNDS = 8  # points that take as long as one that is known by bounds
 DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
 MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
 FAR = 1 << 14  # where functions are not asked
@@ -188,14 +189,20 @@ def pointwise(function: Callable[..., Any], dtype: np.dtype[Any], mask: Array | 
     shape = np.broadcast_shapes(*map(np.shape, args))
     where = needed(mask, shape)
     every = np.frompyfunc(function, len(args), 1)
+    points = math.prod(shape) if where is None else int(where.sum())
+    spend((cost + BOUNDS * any(map(by_bounds, args))) * points)
     if where is None:
-        spend(cost * math.prod(shape))
         return np.asarray(every(*args)).astype(dtype)[()]
     out = np.full(shape, UNDEFINED if dtype == OBJECT else 0, dtype)
-    spend(cost * int(where.sum()))
-    if where.any():
+    if points:
         out[where] = every(*(np.broadcast_to(a, shape)[where] for a in args))
     return out[()]
+
+
+def by_bounds(values: Any) -> bool:
+    """Whether the last of some numbers is known by bounds only, which are long: so are the others, mostly."""
+    last = np.asarray(values, OBJECT).ravel()[-1:].tolist()
+    return bool(last) and not last[0].exact
 
 
 def needed(mask: Array | None, shape: tuple[int, ...]) -> Array | None:

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Iterator
 from itertools import combinations
 
+from tinygpu.category.bitwise import of_bits
 from tinygpu.category.dtype import BITS, HALVES, RANGE, SIGNED, WIDER, contains, nearest
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.sexpr import Builder, Node
@@ -61,6 +62,7 @@ class Writer(Builder):
         self.folds: dict[Fold, int] = {}
         self.held: dict[Node, str] = {}
         self.equated: dict[tuple[Node, Node], None] = {}
+        self.bits: dict[Node, tuple[str, tuple[Node, ...]]] = {}
 
     def term(self, term: Term) -> Node:
         """`Term → expression`."""
@@ -84,6 +86,7 @@ class Writer(Builder):
             sum_ = self.make("Int", "+", self.product(q, n), r)
             right = self.both(self.make("Bool", "=", a, sum_), self.compare(">=", r, self.number(0)), self.compare("<", r, n))
             out.append(self.implies(self.compare(">", n, self.number(0)), right))
+        out += [fact for value, made in self.bits.items() for fact in of_bits(self, value, *made)]
         for (u_v, uv), (x_y, xy) in combinations(self.products.items(), 2):
             (x, y), (u, v) = x_y, u_v
             for p, c, q, d in ((x, y, u, v), (x, y, v, u), (y, x, u, v), (y, x, v, u)):
@@ -211,7 +214,10 @@ class Writer(Builder):
             case "popcount":
                 counted = self._unknown(f"{op} {dtype}", a, dtype)
                 return self.choice(self.make("Bool", "=", a[0], self.number(0)), self.number(0), counted)
-        return self._unknown(f"{op} {dtype}", a, dtype)
+        found = self._unknown(f"{op} {dtype}", a, dtype)
+        if op == "shl":
+            self.bits[found] = (f"shl {BITS[dtype] - (dtype in SIGNED)}", a)
+        return found
 
     def _zero(self, sort: str) -> Node:
         return self.number(0) if sort == "Int" else self.real(0)
@@ -226,12 +232,15 @@ class Writer(Builder):
         _, _, q, r = self.digits[a, n]
         return q, r
 
-    def _bitwise(self, op: str, a: Node, b: Node) -> Node:
+    def _bitwise(self, op: str, *args: Node) -> Node:
+        a, b = sorted(args)  # whichever stands first
         low, high = self.number(0), self.number(HALFWORD)
         inside = self.both(*(c for x in (a, b) for c in (self.compare(">=", x, low), self.compare("<", x, high))))
         bits = (self.make("(_ BitVec 16)", "(_ int_to_bv 16)", x) for x in (a, b))
         value = self.make("Int", "ubv_to_int", self.make("(_ BitVec 16)", BITWISE[op], *bits))
-        return self.choice(inside, value, self.declare(f"{op} of[2]", (a, b), "Int"))
+        found = self.choice(inside, value, self.declare(f"{op} of[2]", (a, b), "Int"))
+        self.bits[found] = (op, (a, b))
+        return found
 
     def _wrap(self, value: Node, dtype: str) -> Node:
         if dtype not in BITS:

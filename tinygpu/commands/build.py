@@ -15,7 +15,7 @@ from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
 from tinygpu.commands.make import Made, make, module_name, target
 from tinygpu.commands.specs import among, exit_code, load_all
-from tinygpu.commands.together import Progress, processes, together
+from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
 if TYPE_CHECKING:
@@ -41,11 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
         apart([spec.path for spec in specs])
     machines = among(specs, arguments.machine, problems)
 
+    jobs = processes(arguments.jobs)
+
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
-        return make(specs[number].path, asked, output, arguments.time, arguments.debug)
+        each = spread(jobs) if len(specs) == 1 else map  # several specs are several pieces of work already
+        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each)
 
-    made = together(len(specs), one, processes(arguments.jobs), lambda number: len(specs[number].text))
+    made = together(len(specs), one, jobs, lambda number: len(specs[number].text))
     results = []
     with Progress() as now:
         for number, spec in enumerate(specs, 1):

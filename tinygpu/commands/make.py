@@ -7,10 +7,10 @@ and the machine that was at work, as others are built beside it.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tinygpu import runtime
 from tinygpu.category.deadline import TIME
@@ -22,6 +22,9 @@ from tinygpu.record import dataclass, replace
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.model.machine import Machine
+    from tinygpu.pipeline import Each
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,34 +38,78 @@ class Made:
     found: tuple[Diagnostic, ...] = ()
 
 
-def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIME, raising: bool = True) -> Made:
-    """One spec proved, printed and read back; nothing is printed of it where a machine is not proved, or cannot be built, which is said of it. With
-    `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What came of a machine: a word, what is said of it, and where it is proved what the emitter takes."""
+
+    title: str
+    word: str
+    diagnostics: tuple[Diagnostic, ...]
+    built: Built | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What could not be done, the word for that, and what is said of it."""
+
+    title: str
+    word: str
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIME, raising: bool = True, each: Each = map) -> Made:
+    """One spec proved, printed and read back, its machines by `each`; nothing is printed of it where a machine is not proved, or cannot be built,
+    which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
 
-    found: list[Judged] = []
-    ready: list[Built] = []
-    title = path
+    parts: list[Part] = []
+    for part in each(partial(prove, path, limit, raising), machines):
+        if isinstance(part, Wrong):
+            return unmade(parts, part)
+        parts.append(part)
+    made = Made(tuple((p.title, p.word) for p in parts), tuple(d for p in parts for d in p.diagnostics))
+    ready = [p.built for p in parts if p.built is not None]
+    if not parts or len(ready) < len(parts):
+        return made
+    place = "the module" if output == "-" else str(target(path, output))
+    read = partial(pipeline.read_back, titled(path), ready, place, each)
+    whole = attempt(path, raising, partial(pipeline.timely, limit * len(ready), machines[-1], read))
+    if isinstance(whole, Wrong):
+        return unmade(parts, whole)
+    text, said = whole
+    return replace(made, text=text, found=said)
+
+
+def prove(path: str, limit: float, raising: bool, machine: Machine) -> Part | Wrong:
+    """One machine, proved and made ready to be printed."""
+    from tinygpu import pipeline
+
+    def run() -> Part:
+        judged = judge(path, machine, limit=limit)
+        proof, built = judged.verdict, None
+        if isinstance(proof, pipeline.Proof):
+            built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
+        return Part(machine.title, judged.word, judged.diagnostics, built)
+
+    return attempt(f"{machine.title} of {path}", raising, run)
+
+
+def attempt(title: str, raising: bool, run: Callable[[], T]) -> T | Wrong:
+    """What is done for a module, or what is wrong with it."""
     try:
-        for machine in machines:
-            title = f"{machine.title} of {path}"
-            found.append(judge(path, machine, limit=limit))
-            if isinstance(proof := found[-1].verdict, pipeline.Proof):
-                ready.append(pipeline.timely(limit, machine, partial(pipeline.built, proof, machine)))
-        made = Made(tuple((j.machine.title, j.word) for j in found), tuple(d for j in found for d in j.diagnostics))
-        if not found or len(ready) < len(found):
-            return made
-        title, place = path, "the module" if output == "-" else str(target(path, output))
-        text, said = pipeline.timely(limit * len(ready), machine, partial(pipeline.read_back, titled(path), ready, place))
-        return replace(made, text=text, found=said)
+        return run()
     except TinygpuError as error:
         wrong, word = error.diagnostics, "unknown" if all(d.verdict == "unknown" for d in error.diagnostics) else "error"
     except Exception as error:
         if raising:
             raise
         wrong, word = (bug(error),), "error"
-    said = tuple(replace(d, notes=(*d.notes, f"while building {title}")) for d in wrong)
-    return Made(((title, word),), (*(d for j in found for d in j.diagnostics), *said))
+    return Wrong(title, word, tuple(replace(d, notes=(*d.notes, f"while building {title}")) for d in wrong))
+
+
+def unmade(parts: Sequence[Part], wrong: Wrong) -> Made:
+    """A spec of which something could not be done."""
+    return Made(((wrong.title, wrong.word),), (*(d for p in parts for d in p.diagnostics), *wrong.diagnostics))
 
 
 def module_text(path: str, judged: list[Judged]) -> str:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -27,6 +27,8 @@ FEW = 8  # pieces for each process: with more the first answer would be long in 
 MOST = 1 << 13  # pieces whose numbers a pipe holds
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 MANY = 64  # processes that may be asked for where there are fewer cores
+WATCHES = "says what is being done"  # the name of a thread that holds nothing while a process is forked
+SAYING = threading.Lock()
 
 
 def cores() -> int:
@@ -46,7 +48,7 @@ def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[in
     >>> list(together(3, lambda number: number * number, 2)), list(together(2, str, 1))
     ([0, 1, 4], ['0', '1'])
     """
-    if min(count, jobs) < 2 or count > MOST or sys.platform != "linux" or threading.active_count() > 1:
+    if min(count, jobs) < 2 or count > MOST or sys.platform != "linux" or threaded():
         return map(work, range(count))
     queue, fill = os.pipe()
     order: Sequence[int] = range(count)
@@ -57,6 +59,20 @@ def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[in
     processes = [_forked(queue, work) for _ in range(min(count, jobs))]
     os.close(queue)
     return _answers(count, work, processes)
+
+
+def spread(jobs: int) -> Callable[[Callable[[Any], T], Sequence[Any]], Iterator[T]]:
+    """`map` of a function over a sequence, by up to so many processes.
+
+    >>> list(spread(2)(str, (1, 2, 3)))
+    ['1', '2', '3']
+    """
+    return lambda work, items: together(len(items), lambda number: work(items[number]), jobs)
+
+
+def threaded() -> bool:
+    """Whether there are threads that may hold something while a process is forked."""
+    return any(one is not threading.current_thread() and one.name != WATCHES for one in threading.enumerate())
 
 
 def _answers(count: int, work: Callable[[int], T], processes: list[tuple[int, int]]) -> Iterator[T]:
@@ -74,7 +90,9 @@ def _answers(count: int, work: Callable[[int], T], processes: list[tuple[int, in
 def _forked(queue: int, work: Callable[[int], T]) -> tuple[int, int]:
     """A process that works until nothing is left to do, and where its answers arrive."""
     answers, send = os.pipe()
-    parent, process = os.getpid(), os.fork()
+    parent = os.getpid()
+    with SAYING:
+        process = os.fork()
     if process:
         os.close(send)
         return process, answers
@@ -121,7 +139,7 @@ class Progress:
     def __init__(self, patience: float = 1.0):
         self.patience, self.doing, self.began = patience, "", time.perf_counter()
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread = threading.Thread(target=self._watch, daemon=True, name=WATCHES)
         self.live = sys.stderr.isatty()
 
     def __enter__(self) -> Callable[[str], None]:
@@ -140,10 +158,11 @@ class Progress:
         """A line that is written over at a terminal; elsewhere one line for each thing that takes long."""
         said = ""
         while not self.over.wait(self.patience):
-            if self.live:
-                print(f"\r\x1b[K{self.doing} … {time.perf_counter() - self.began:.0f} s", end="", file=sys.stderr, flush=True)
-            elif self.doing != said:
-                print(f"{self.doing} …", file=sys.stderr, flush=True)
+            with SAYING:
+                if self.live:
+                    print(f"\r\x1b[K{self.doing} … {time.perf_counter() - self.began:.0f} s", end="", file=sys.stderr, flush=True)
+                elif self.doing != said:
+                    print(f"{self.doing} …", file=sys.stderr, flush=True)
             said = self.doing
         if said and self.live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

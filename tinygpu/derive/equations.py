@@ -11,8 +11,22 @@ from collections.abc import Mapping
 from tinygpu.category.decide import holds
 from tinygpu.category.monoid import neutral
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, Axis, Fold, Read, Term, Var, conjunction, exchange, select, substitute, variables, walk
+from tinygpu.category.term import (
+    TRUE,
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    exchange,
+    select,
+    substitute,
+    variables,
+    walk,
+)
 from tinygpu.derive.factors import along, output
+from tinygpu.derive.held import in_cells
 from tinygpu.derive.nest import Build, own, point
 from tinygpu.derive.plan import Cells, Plan, Pull, plan
 from tinygpu.derive.scan import Scan
@@ -23,15 +37,13 @@ from tinygpu.model.prefix import Prefix
 from tinygpu.model.problems import refused
 from tinygpu.record import replace
 
-LONG = 100  # parts of a value beyond which it is not put in, but held
 Passes = dict[tuple[object, ...], Plan]  # the scans by what they are
 
 
 def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
-    held = {k.tensor for k in launch.keeps}
-    held |= long(launch, held)
-    values = inlined(launch.phases, launch.stages, held)
+    hold = in_cells(op, launch)
+    values = inlined(launch.phases, launch.stages, hold)
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     used: set[str] = set()
     for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
@@ -42,7 +54,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     for phase in launch.phases:
         target = phase.equation.target
         folds = any(isinstance(t, Fold) for t in walk(values[target]))
-        later = target in used and (folds or target in held)
+        later = target in used and (folds or target in hold)
         if target in stored or later:
             value, cells = ahead(build, phase, values[target], made, passes)
             kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""
@@ -51,22 +63,6 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
                 made.setdefault(one.kept, one)
             made[target] = made.pop(target)  # a scan comes before what uses it
     return tuple(made.values())
-
-
-def long(launch: Launch, held: set[str]) -> set[str]:
-    """The intermediates that are long when they are put in, of workers that own what reads them: a chain of equations is as long as written."""
-    found: set[str] = set()
-    phases = {p.equation.target: p for p in launch.phases}
-    read = {t.tensor for p in launch.phases for t in walk(p.equation.value) if isinstance(t, Read)}
-    values = inlined(launch.phases, launch.stages, held)
-    for target, phase in phases.items():
-        if values[target].parts > LONG and target in read - held:
-            apart = inlined(launch.phases, launch.stages, held | found | {target})
-            own = tuple(phase.owner.by_axis[a.name] for a in phase.equation.axes)
-            readers = ((phases[n].owner.by_axis, t) for n, value in apart.items() for t in walk(value) if isinstance(t, Read))
-            if all(tuple(substitute(i, at) for i in t.index) == own for at, t in readers if t.tensor == target):
-                found, values = found | {target}, apart
-    return found
 
 
 def ahead(build: Build, phase: Phase, value: Term, made: Mapping[str, Plan], passes: Passes) -> tuple[Term, Cells]:

@@ -25,14 +25,13 @@ from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Tensor
+from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import replace
 from tinygpu.schedule.bound import assume
-from tinygpu.schedule.cpu import vectors_of
 from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import in_turn, threads_of
-from tinygpu.schedule.tiled import LANES
 
 
 def cpu_name(program: Program) -> str:

@@ -17,12 +17,12 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cpu_text import Writer, mangle
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
+from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import assume, common
 from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.polynomial import limit, positive, telling
-from tinygpu.schedule.tiled import LANES
 from tinygpu.schedule.told import told
 
 

@@ -18,10 +18,10 @@ from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounde
 from tinygpu.emit.cuda_text import literal
 from tinygpu.model.op import Tensor
 from tinygpu.program.arrays import address as row_major
+from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Array
 from tinygpu.record import dataclass, field, replace
 from tinygpu.runtime import offered
-from tinygpu.schedule.tiled import LANES
 
 RESERVED = frozenset(keyword.kwlist) | {
     "__debug",  # with its underscores the one name that Python lets nobody give

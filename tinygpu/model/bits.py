@@ -43,6 +43,9 @@ def bitwise(op: str, left: Term, right: Term, spans: tuple[Span, Span], scope: S
             return of_index(op, right, number)
     if dtype == INDEX and op != "shl" and (data := _data(left, right)):
         return App("cast", (digits(App(op, data, data[0].dtype)),), INDEX)
+    match op, left, right:
+        case "shl", Const(int(one), "index"), App("cast", (places,)) if places.dtype in INTEGERS:  # `1 << j` has the dtype of j
+            return App("cast", (digits(App(op, (Const(one, places.dtype), places), places.dtype)),), INDEX)
     if dtype == INDEX:
         return scope.problems.say("TG122.bits", spans[1], sign=OPERATION[op].symbol.strip())
     return digits(App(op, (left, right), dtype))

@@ -60,7 +60,7 @@ def _families(op: tree.Op, file: Scope) -> None:
 def _one(op: tree.Op, name: str, file: Scope) -> Op:
     problems = file.problems
     before, sizes = len(problems), _sizes(op, file.constants)
-    scope = replace(file, sizes=sizes, used=set())
+    scope = replace(file, sizes=sizes, used=set(), folded=set())
     scope = replace(scope, tensors=_declared(op, scope))
     where = [part for guard in op.where for part in conjuncts(condition(guard, scope.inside_brackets()))]
     scope, equations = equations_of(op, scope, where)
@@ -163,8 +163,9 @@ def _possible(tensors: tuple[Tensor, ...]) -> Iterator[Term]:
 
 
 def _all_used(op: tree.Op, scope: Scope) -> None:
+    written = {tensor.inplace for tensor in scope.tensors.values()}  # what an output stands in needs no reader
     for tensor in scope.tensors.values():
-        if tensor.role != "output" and tensor.name not in scope.used:
+        if tensor.role != "output" and tensor.name not in scope.used | written:
             kind = "input" if tensor.role == "input" else "value"
             scope.problems.say("TG104.tensor", tensor.span, kind=kind, name=tensor.name)
     for family in op.families:

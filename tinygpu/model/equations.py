@@ -190,7 +190,7 @@ def _range(
         checked(name, told, span, target.name, body, scope)
         return told
     if place.bound is None:
-        return inferred(name, span, body, scope, value, later)
+        return inferred(name, span, body, scope, value, later, "TG113.left")
     bound = index(place.bound, scope)
     extent = apply("add", bound, 1) if place.relation == "<=" else bound
     if bound.dtype == UNKNOWN:

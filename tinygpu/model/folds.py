@@ -77,7 +77,8 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
         if name in (a.name for a in axes):
             scope.problems.say("TG102.bound", span, name=name)
             return None
-        extent, restriction = _range(binder, expr.body, inner, value)
+        scope.folded.add(name)
+        extent, restriction = _range(binder, expr, inner, value)
         inner = inner.with_indices({name: extent})
         if extent is not None:
             axes.append(Axis(name, extent, "reduction", span))
@@ -91,10 +92,11 @@ def _bound(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Bound | None:
     return None
 
 
-def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate) -> tuple[Term | None, Term]:
+def _range(binder: tree.Binder, fold: tree.FoldExpr, scope: Scope, value: Elaborate) -> tuple[Term | None, Term]:
     """The extent of a binder, None after a message, and what its bound adds to the guard."""
+    body, asked = fold.body, () if fold.guard is None else occurrences(fold.guard, binder.name, scope)
     if binder.bound is None:
-        return inferred(binder.name, binder.span, body, scope, value), TRUE
+        return inferred(binder.name, binder.span, body, scope, value, asked), TRUE
     start, bound = (_end(end, scope, value) for end in (binder.start, binder.bound))
     if UNKNOWN in (start.dtype, bound.dtype):
         return None, TRUE
@@ -105,7 +107,7 @@ def _range(binder: tree.Binder, body: tree.Expr, scope: Scope, value: Elaborate)
     own = scope.indices.get(bound.name) if isinstance(bound, Var) else None  # k <= q runs at most as far as q does
     if own is not None and not any(occurrences(body, binder.name, scope)):
         return own, guard
-    return inferred(binder.name, binder.span, body, scope, value), guard
+    return inferred(binder.name, binder.span, body, scope, value, asked), guard
 
 
 def _end(end: tree.Expr | None, scope: Scope, value: Elaborate) -> Term:

@@ -139,13 +139,19 @@ def used(tensor: str, at: int, equations: Later, scope: Scope) -> Iterator[Occur
 
 
 def inferred(
-    name: str, span: Span, body: tree.Expr, scope: Scope, value: Elaborate, later: Iterable[Occurrence] | None = None
+    name: str,
+    span: Span,
+    body: tree.Expr,
+    scope: Scope,
+    value: Elaborate,
+    later: Iterable[Occurrence] = (),
+    said: str = "TG113.bound",
 ) -> Term | None:
-    """The extent that the reads of `body` give to `name`, or those of `later` equations; None after a message."""
-    found = list(occurrences(body, name, scope)) or list(reached(name, body, scope, value)) or list(later or ())
+    """The extent that the reads of `body` give to `name`, or those of a condition or of `later` equations; None after a message."""
+    found = list(occurrences(body, name, scope)) or list(reached(name, body, scope, value)) or list(later)
     strongest = [o for o in found if o.strength == min((o.strength for o in found), default=PLAIN)]
     if not strongest:
-        scope.problems.say("TG113.bound" if later is None else "TG113.left", span, name=name)
+        scope.problems.say(said, span, name=name)
         return None
     first = strongest[0]
     if first.strength == ILL and first.cell is not None:

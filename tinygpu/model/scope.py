@@ -41,6 +41,7 @@ class Scope:
     later: Mapping[str, Span] = field(default_factory=dict)
     elsewhere: Mapping[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    folded: set[str] = field(default_factory=set)  # indices of folds, here and before
     as_index: bool = False
     place: str = OUTSIDE
     monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
@@ -124,6 +125,8 @@ class Scope:
             return self.problems.say("TG117.later", span, self.later[name], name=name)
         if name in self.elsewhere:
             return self.problems.say("TG101.elsewhere", span, self.elsewhere[name], name=name)
+        if name in self.folded:
+            return self.problems.say("TG101.folded", span, name=name)
         known = sorted(self.everything() - set(SPECIAL))
         return self.problems.say("TG101.name" if known else "TG101.none", span, near=self.everything(), name=name, known=known)
 

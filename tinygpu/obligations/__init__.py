@@ -23,6 +23,7 @@ from tinygpu.obligations.made import View, compared, contents_of, number_of, sto
 from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
+from tinygpu.program.lanes import instances, of_any_width
 from tinygpu.program.read import reread
 from tinygpu.program.step import Program
 
@@ -54,10 +55,11 @@ LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes lo
 
 def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> Iterator[Claim]:
     """`Program → claims`: all of them proved is what a proof is. Those about the largest sizes are left out where there is `enough` before."""
-    wrong = tuple(wellformed(program))
+    wrong = tuple(gap for one in instances(program) for gap in wellformed(one))
     if wrong:
         yield from wrong
         return
+    program = of_any_width(program)
     seen: set[Claim] = set()
     for name, claim in of_trace(program, execute(program)):
         if name in LARGEST and enough():

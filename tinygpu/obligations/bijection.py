@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, within
-from tinygpu.category.simplify import simplify
+from tinygpu.category.simplify import Binding, simplify
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -34,6 +34,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.record import dataclass
 
+FEW = 4  # digits of an image, two of which are no question for a solver
 PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
 
 
@@ -73,11 +74,12 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
 def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:
     """For each pair of parts `(p, q, hypotheses, goal)`: two points with one image are one point of one part.
 
-    Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`.
+    Where strides depend on the sizes, which is hard for solvers, and an inverse is seen to be one, it is that: `φ⁻¹(φ(d)) = d`. So it is
+    for two parts of many digits.
     """
     for p, first in enumerate(parts):
         for q, second in enumerate(parts[: p + 1]):
-            if p == q and any(map(stretched, first.terms)) and restored(first, context) == TRUE:
+            if p == q and any(map(stretched, first.terms)) and inverse(first, context) is not None:
                 yield p, q, context.facts + first.facts, TRUE
                 continue
             other = second.renamed(PRIME)
@@ -88,7 +90,8 @@ def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, 
                 if same != Const(True, BOOL):
                     yield p, q, hypotheses, same
             else:
-                yield p, q, hypotheses, FALSE
+                many = min(len(first.axes), len(second.axes)) > FEW
+                yield p, q, hypotheses, TRUE if many and apart(first, other, context) else FALSE
 
 
 def stretched(term: Term) -> bool:
@@ -97,14 +100,35 @@ def stretched(term: Term) -> bool:
     return any(not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
-def restored(part: Part, context: Region) -> Term:
-    """The goal that an arrow is undone: its image alone tells the point. Then no two points have one image."""
+def inverse(part: Part, context: Region) -> Binding | None:
+    """The point of an arrow by its image `0~, 1~, …` where that alone is seen to tell it, so that no two points have one image; else None."""
     image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))
     witness = preimage(part.terms, part.axes, image, conjunction(*part.guard))
     goal = given_back(witness, part.axes, dict(zip((i.name for i in image), part.terms, strict=True)))
     known = context.inside(*part.axes).under(*part.guard)
-    left = known.settled(goal)
-    return left if left == TRUE else simplify(goal, known)
+    return witness if known.settled(goal) == TRUE or simplify(goal, known) == TRUE else None
+
+
+def met(goal: Term, first: Part, second: Part, context: Region) -> Term:
+    """What is left of a goal about two points with one image, those of `second` primed, where the image tells that one: `d' = φ'⁻¹(φ(d))`."""
+    witness = inverse(second, context)
+    if witness is None:
+        return goal
+    image = {f"{n}{PRIME}": term for n, term in enumerate(first.terms)}
+    there = {name + PRIME: substitute(term, image) for name, term in witness.items()}
+    known = context.inside(*first.axes).under(*first.guard)
+    return known.settled(simplify(substitute(goal, there), known))
+
+
+def apart(first: Part, second: Part, context: Region) -> bool:
+    """Whether no point of one arrow has an image of another, where its inverse tells: `φ(φ⁻¹(φ'(d'))) = φ'(d')` never holds."""
+    witness = inverse(first, context)
+    if witness is None:
+        return False
+    image = {f"{n}{PRIME}": term for n, term in enumerate(second.terms)}
+    there = {name: substitute(term, image) for name, term in witness.items()}
+    same = conjunction(*(equal(substitute(t, there), u) for t, u in zip(first.terms, second.terms, strict=True)))
+    return context.inside(*second.axes).under(*second.guard).settled(same) == FALSE
 
 
 def given_back(witness: Mapping[str, Term], axes: tuple[Axis, ...], image: Mapping[str, Term]) -> Term:

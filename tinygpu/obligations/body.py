@@ -14,7 +14,7 @@ from itertools import count
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle
+from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
@@ -23,6 +23,8 @@ from tinygpu.category.term import (
     Fold,
     Term,
     Var,
+    conjunction,
+    conjuncts,
     equal,
     folds,
     negation,
@@ -38,7 +40,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
-from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
+from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart, finite
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
@@ -91,12 +93,28 @@ def same(
         else:
             yield from _split(value, claim, condition, point, labels, symbols)
         return
-    claim = claim if value == claim else taken_apart(claim)
+    claim = claim if value == claim else taken_apart(one_more(value, claim, point))
     ours = outer_folds(value)
     for wanted in sorted(outer_folds(claim), key=lambda fold: fold not in ours) if value != claim else ():
         value, claim = yield from named(value, claim, wanted, point, labels, symbols)
     value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def one_more(value: Term, claim: Term, point: Region) -> Term:
+    """The claim with `sum[k <= e] b  -  b(e)` for `sum[k < e] b`, where the value takes that term, which is a number, from a sum."""
+    taken = {t.args[1] for t in outside(value) if isinstance(t, App) and t.op == "sub" and folds(t.args[0])}
+    for fold in outer_folds(claim) if taken else ():
+        for part in conjuncts(fold.guard) if fold.monoid == "sum" and len(fold.axes) == 1 else ():
+            match part:
+                case App("lt", (Var(name) as k, end)) if name == fold.axes[0].name:
+                    term = substitute(fold.body, {name: end})
+                    guard = conjunction(*(k <= end if p == part else p for p in conjuncts(fold.guard)))
+                    inside = conjunction(within(end, fold.axes[0].extent), substitute(guard, {name: end}))
+                    known = conjunction(inside, finite(term, point, {}) if term.dtype in FLOATS else TRUE)
+                    if term in taken and total(term) and point.settled(known) == TRUE:
+                        return put(claim, fold, App("sub", (replace(fold, guard=guard), term), fold.dtype))
+    return claim
 
 
 def united(value: Term, claim: Term) -> tuple[Term, Term]:

@@ -42,6 +42,7 @@ from tinygpu.category.term import (
 from tinygpu.category.text import WRITTEN
 from tinygpu.obligations.made import carried, compared
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
 EXACT = (0, 1, inf)  # of these, products and quotients are some again
@@ -57,11 +58,17 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
             return claim
         case Obligation(hypotheses=hypotheses, goal=goal):
             tests: dict[Term, str] = {}
+            numbers = dict.fromkeys(t for said in (*hypotheses, goal) for t in walk(said, leave=_closed) if truncates(t))
+            hypotheses += tuple(fact for t in numbers for fact in truncated(t))
             tested = tuple(either(h, tests, stored) for h in hypotheses), either(goal, tests, stored)
             help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
             return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():
             return claim
+
+
+def _closed(term: Term) -> bool:
+    return isinstance(term, Fold) or whole(term)
 
 
 @memoised

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region, parts, ranges
 from tinygpu.category.settle import within
-from tinygpu.category.term import App, Const, Fold, Read, Term, Var, conjunction, conjuncts, text
+from tinygpu.category.term import App, Const, Fold, Read, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.induced import endless
 from tinygpu.obligations.made import compared
+from tinygpu.obligations.named import inlined
 from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.obligations.trace import Store, Trace, guarded_reads, preconditions
 from tinygpu.program.step import Program
@@ -59,7 +60,10 @@ def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
     title = f"the equation reads {read.tensor} outside its shape"
     help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
-    return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", point.facts, goal, labels, help)
+    facts = point.facts
+    if {r.tensor for i in read.index for r in reads(i)} & {t.name for t in op.intermediates}:  # an index that is computed before
+        facts, goal = tuple(inlined(op, fact) for fact in facts), inlined(op, goal)
+    return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", facts, goal, labels, help)
 
 
 def _earlier(equation: Equation, state: Equation, before: bool, read: Read, point: Region, where: Label) -> Obligation:

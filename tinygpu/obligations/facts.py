@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.dtype import SIGNED
 from tinygpu.category.linear import as_written, divide, polynomial, solve, stride
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, KNOWN
@@ -46,6 +45,7 @@ from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.counted import counted
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
 
@@ -225,6 +225,8 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     known = App("eq", (term, Const(float(value), term.dtype)), BOOL)
                     yield App("or", (App("ne", (term.args[0], Const(float(at), term.dtype)), BOOL), known), BOOL)
         match term:
+            case _ if truncates(term):
+                yield from truncated(term)
             case App(op, (inner,), dtype) if op in FUNCTION and FUNCTION[op].positive and limited(inner):
                 yield App("gt", (term, Const(0.0, dtype)), BOOL)
                 if op == "exp" and isinstance(inner, App) and inner.op == "log":
@@ -232,14 +234,6 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                     yield App("or", (App("le", (argument, Const(0.0, dtype)), BOOL), App("eq", (term, argument), BOOL)), BOOL)
             case App("log", (App("exp", (inner,)),)) if limited(inner):
                 yield App("eq", (term, inner), BOOL)
-            case App("xor", (a, b), dtype) if dtype == INDEX:
-                natural = App("and", (a >= 0, b >= 0), BOOL)
-                yield App("or", (negation(natural), App("and", (term >= 0, term <= a + b), BOOL)), BOOL)
-            case App("bitand" | "bitor" as op, (a, b), dtype) if (
-                dtype not in SIGNED
-            ):  # no bit is set that is set in neither, or that one has not
-                for part in (a, b):
-                    yield App("le" if op == "bitand" else "ge", (term, part), BOOL)
             case App("round", (inner,), dtype):
                 twice = App("mul", (Const(2.0, dtype), App("sub", (term, inner), dtype)), dtype)
                 if limited(inner):

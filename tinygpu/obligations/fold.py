@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tinygpu.category.linear import as_written, plus, polynomial, solve, without
+from tinygpu.category.linear import polynomial
 from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.region import Region
-from tinygpu.category.regroup import Equations, merged
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
     FALSE,
-    INDEX,
     TRUE,
     App,
     Const,
     Fold,
-    Read,
     Term,
     Var,
     conjunction,
@@ -34,10 +31,9 @@ from tinygpu.category.term import (
     select,
     substitute,
     text,
-    variables,
-    walk,
 )
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.arrow import arrow
 from tinygpu.obligations.bijection import Part, collisions, first, monotone, onto
 from tinygpu.obligations.defined import evaluated
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
@@ -45,74 +41,6 @@ from tinygpu.obligations.shape import guarded, spread
 from tinygpu.record import dataclass, replace
 
 Same = Callable[[Term, Term, Region], Iterator[Claim]]
-
-
-def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
-    """The arrow that the reads of two folds suggest: for each axis of the wanted one a term over the axes of and around `part`.
-
-    Where nothing is read, or what is read tells nothing, as many axes are the same axes in order.
-    """
-    best: tuple[int, tuple[Term, ...]] | None = None
-    binders = {a.name for a in wanted.axes}
-    inner = {a.name for t in (*walk(part.body), *walk(part.guard)) if isinstance(t, Fold) for a in t.axes}
-    hidden = inner - {a.name for a in part.axes}  # names of folds inside, which mean nothing here
-    for choice in _choices(part, wanted):
-        found: dict[str, Term] = {}
-        agreed = _told(choice, found, binders, hidden)
-        bounded = _bounded(part, found)
-        for axis in wanted.axes:
-            term = next((x for x, end in bounded if polynomial(end) == polynomial(axis.extent)), None)
-            if axis.name not in found and term is not None:
-                found[axis.name] = term
-                agreed = _told(choice, found, binders, hidden)
-                bounded = _bounded(part, found)
-        if binders <= set(found) and (best is None or agreed > best[0]):
-            best = agreed, tuple(found[a.name] for a in wanted.axes)
-    return best[1] if best else None
-
-
-def _told(choice: list[tuple[Read, Read]], found: dict[str, Term], binders: set[str], hidden: set[str]) -> int:
-    """What pairs of reads tell of the axes, into `found`; and how many indices agree without telling any."""
-    known = -1
-    while known < len(found):  # an axis may stand beside one that a later read tells
-        known, agreed = len(found), 0
-        for ours, theirs in choice:
-            pairs = [(substitute(t, found), here) for here, t in zip(ours.index, theirs.index, strict=True)]
-            for there, here in (*pairs, *_numbers(pairs, binders)):
-                unknown = sorted(variables(there) & binders - set(found))
-                if len(unknown) == 1:
-                    point = solve(there, here, unknown[0], only=False)
-                    point = like(there, here, unknown[0]) if point is None else point
-                    if point is not None and not variables(point) & hidden:
-                        found[unknown[0]] = point
-                elif polynomial(here) == polynomial(there):
-                    agreed += 1
-    return agreed
-
-
-def _numbers(pairs: Equations, binders: set[str]) -> Equations:
-    """What digits of one number are together: of `k // N = b` and `k % N = r`, `k = b·N + r`."""
-    apart = [(there, here) for there, here in pairs if variables(there) & binders and any(map(_divides, walk(there)))]
-    if len(apart) < 2:
-        return []
-    alone: Equations = []
-    for there, here in apart:
-        form = polynomial(there)
-        rest = {m: c for m, c in form.items() if not any(variables(atom) & binders for atom in m)}
-        alone.append((as_written(without(form, *rest)), as_written(plus(polynomial(here), rest, -1))))
-    return [pair for pair in merged(alone) if pair not in alone]
-
-
-def _divides(term: Term) -> bool:
-    return isinstance(term, App) and term.op in ("floordiv", "mod")
-
-
-def _bounded(part: Fold, found: dict[str, Term]) -> list[tuple[Term, Term]]:
-    """The numbers of a fold's terms that no axis is told by, and where they end: `c*32 + t < n` in its guard, and its axes."""
-    ends = [c.args for c in conjuncts(part.guard) if isinstance(c, App) and c.op == "lt" and c.args[0].dtype == INDEX]
-    ends += [(Var(a.name), a.extent) for a in part.axes]
-    told = frozenset[str]().union(*map(variables, found.values()))
-    return [(x, end) for x, end in ends if variables(x) & {a.name for a in part.axes} - told]
 
 
 def _alike(part: Fold, wanted: Fold) -> bool:
@@ -126,38 +54,6 @@ def alike_terms(part: Fold, wanted: Fold) -> bool:
     """Whether nothing tells one term of a part from another, and how many there are counts."""
     counted = len(wanted.axes) == 1 and len(part.axes) <= 1 and not as_monoid(wanted.monoid).idempotent
     return counted and part.guard == TRUE and not reads(part.body)
-
-
-def like(pattern: Term, term: Term, name: str) -> Term | None:
-    """What `name` is where `pattern` has the form of `term`: first-order matching, for indices that are not linear.
-
-    >>> k, c = Var("k"), Var("c")
-    >>> text(like(k * k % 7, (c * 2) * (c * 2) % 7, "k"))
-    'c*2'
-    """
-    match pattern, term:
-        case Var(own), _ if own == name:
-            return term
-        case App("add" | "sub" | "neg", _, "index"), _ if (point := solve(pattern, term, name, only=False)) is not None:
-            return point  # a sum in another order
-        case App(op, args), App(other, terms) if op == other and len(args) == len(terms):
-            found = {like(p, t, name) for p, t in zip(args, terms, strict=True) if name in variables(p)}
-            return found.pop() if len(found) == 1 else None
-    return None
-
-
-def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
-    """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
-    ours = reads(part.body) + reads(part.guard)
-    theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
-    for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=1)):
-        pairs = []
-        for position, their in enumerate(theirs):
-            same = [o for o in ours if o.tensor == their.tensor and len(o.index) == len(their.index)]
-            earlier = sum(t.tensor == their.tensor for t in theirs[:position])
-            if same:
-                pairs.append((same[(shift + earlier) % len(same)], their))
-        yield pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,13 @@ LONG = 40  # parts of an intermediate, written out: a shorter one is put in
 
 def named(program: Program, memory: State, launch: int, stored: frozenset[str]) -> tuple[State, tuple[Cells, ...]]:
     """The arrays after a launch that stored some, with symbols, and those that have one now, as they were made. A launch that leaves something
-    else too may leave what it is made of."""
+    else too may leave what it is made of; what gets no symbol and is made here of an intermediate reads it as it was made, so that one gets none."""
     op = program.op
     later = {name for one in program.launches[launch + 1 :] for name in written(one.body)}
     others = stored - {t.name for t in (*op.intermediates, *op.outputs)}
     found = tuple(memory[n] for n in sorted(stored - later) if not others and whole(program, memory[n]))
+    left = {t.name for t in op.intermediates} & stored - {c.local.name for c in found}
+    found = tuple(c for c in found if not any(c.local.name in op.reached(n) for n in left))
     names = {c.local.name: replace(c, value=Read(symbol(op, c.local.name), c.place, c.local.dtype)) for c in found}
     return {**memory, **names}, found
 

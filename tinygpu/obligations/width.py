@@ -10,13 +10,13 @@ with 2³¹ − 1 before it takes the 32-bit kernel (and with 2⁶³ − 1 for th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from math import prod
 
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.linear import number, plus, polynomial
+from tinygpu.category.linear import Monomial, number, plus, polynomial
 from tinygpu.category.region import Region, parts
 from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Read, Term, Var, conjunction, reads, text, variables, walk
 from tinygpu.diagnostic import Label
@@ -164,8 +164,7 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
             deep = isinstance(least, Const) and least.value < -INT32 - 1
             # a bound that no launcher sees is one that no size meets: then only the 64-bit kernel is taken
             out[bound if bound is not None and seen(bound, program) and not deep else BEYOND] = None
-    kept = [t for t in out if not _always(t) and not any(_below(t, u) for u in out)]
-    return tuple(sorted(kept, key=text))
+    return tuple(sorted((t for t in _largest(out) if not _always(t)), key=text))
 
 
 def seen(bound: Term, program: Program) -> bool:
@@ -187,6 +186,20 @@ def _always(limit: Term) -> bool:
 def _below(term: Term, other: Term) -> bool:
     """Whether `term < other` by a constant, so that a limit for `other` serves."""
     return (number(plus(polynomial(other), polynomial(term), -1)) or 0) > 0
+
+
+def _largest(terms: Collection[Term]) -> Iterator[Term]:
+    """The terms that are not another one less a number.
+
+    >>> n, m = Var("n"), Var("m")
+    >>> [*map(text, _largest((n, n + 3, m * n, 3 + n)))]
+    ['n + 3', 'm*n', '3 + n']
+    """
+    shapes = [(frozenset((m, c) for m, c in polynomial(t).items() if m), polynomial(t).get((), 0)) for t in terms]
+    most: dict[frozenset[tuple[Monomial, int]], int] = {}
+    for shape, more in shapes:
+        most[shape] = max(more, most.get(shape, more))
+    return (t for t, (shape, more) in zip(terms, shapes, strict=True) if more == most[shape])
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from tinygpu.category.monoid import WORDS, component
-from tinygpu.category.term import COMPARISONS, INDEX, SYMBOL, App, Axis, Const, Fold, Read, Term, Var
+from tinygpu.category.term import BOOL, COMPARISONS, INDEX, SYMBOL, App, Axis, Const, Fold, Read, Term, Var
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -46,11 +46,28 @@ def expression(term: Term, scalars: Scalars = frozenset(), inside: bool = False)
         case App("cast", (inner,), "index"):
             number = integer(inner, scalars)
             return number if inside else tree.Call(INDEX, (number,))
+        case App(op, (a, b), dtype) if op in COMPARISONS and a.dtype not in (BOOL, INDEX) and unsaid(a) and unsaid(b):
+            return application(op, (tree.Call(a.dtype, (expression(a, scalars),)), expression(b, scalars)), dtype)
         case App(op, args, dtype):
             return application(op, tuple(expression(a, scalars, inside and op != "cast") for a in args), dtype)
         case Fold(monoid, axes, guard, body, dtype):
             return replace(folded(monoid, axes, guard, expression(body, scalars), scalars), named=monoid not in WORDS)
     assert_never(term)
+
+
+def unsaid(term: Term) -> bool:
+    """Whether nothing in a number says its dtype.
+
+    >>> flag = App("select", (Var("c", BOOL), Const(1, "i32"), Const(0, "i32")), "i32")
+    >>> unsaid(flag), expression(App("ne", (flag, Const(0, "i32")), BOOL)).left.function
+    (True, 'i32')
+    """
+    match term:
+        case App("select", (_, *parts)):
+            return all(map(unsaid, parts))
+        case App(op, args):
+            return op not in ("cast", "pack", "part") and all(map(unsaid, args))
+    return isinstance(term, Const)
 
 
 def integer(term: Term, scalars: Scalars) -> tree.Expr:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import z3
@@ -165,7 +166,7 @@ def entry(theorem: Theorem) -> Entry:
     """`Theorem → Entry`."""
     claim = theorem.claim
     sentence = claim.reason if isinstance(claim, Gap) else claim.sentence
-    return Entry(claim.kind, claim.code, sentence, name_of(formula(claim)), theorem.method, theorem.effort, witness_of(theorem))
+    return Entry(claim.kind, claim.code, sentence, _name(claim), theorem.method, theorem.effort, witness_of(theorem))
 
 
 def witness_of(theorem: Theorem) -> Witness:
@@ -173,6 +174,19 @@ def witness_of(theorem: Theorem) -> Witness:
     claim = theorem.claim
     names = {v for h in claim.hypotheses for v in variables(h)} if isinstance(claim, Inhabited) else set()
     return tuple((name, value) for name, value in sorted(theorem.witness) if name in names)
+
+
+def _name(claim: Claim) -> str:
+    """The hash of its formula."""
+    match claim:
+        case Obligation(hypotheses=hypotheses, goal=goal):
+            return _named(hypotheses, goal)
+    return name_of(formula(claim))
+
+
+@lru_cache(maxsize=1024)  # the machines of a spec have many in common
+def _named(hypotheses: tuple[Term, ...], goal: Term) -> str:
+    return name_of(script(hypotheses, goal))
 
 
 def formula(claim: Claim) -> str:

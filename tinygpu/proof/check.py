@@ -122,7 +122,9 @@ def _unknown(program: Program, open: Open) -> Diagnostic:
     claim, said = open.claim, in_words(sentence(open), open.claim, program)
     statement = said if len(said) <= LONGEST else f"that this never happens: {claim.title}"
     weak = "the solver has a counterexample, and no exact run at a small size confirms it: the checker is too weak here, or the runs are"
-    otherwise = "state what a cell holds with `holds`, or raise the budget"
+    otherwise = "say with `holds` what a cell holds, or raise the budget"
+    if open.claim.kind == "width":
+        otherwise = "where it is no index, compute with numbers (f32(a) * f32(b)); else say with `where` how large the sizes may be"
     helps = () if isinstance(claim, Gap) else (claim.help or otherwise,)
     found = Diagnostic(claim.code, f"not proved: {statement}", claim.labels, "unknown", notes=(open.reason or weak,), helps=helps)
     return worded(found, claim, program)

@@ -35,7 +35,7 @@ from tinygpu.simulate.sizes import admitted, sizes_to_try
 from tinygpu.simulate.tolerance import Mismatch
 
 TRIED, MANY = 48, 1000  # assignments of sizes that are tried when the solver has no suggestion, of how many
-WORK = 1 << 28  # lane-steps of all runs of one search, each step counted as 1024 more: about a quarter of a minute
+WORK = 1 << 27  # lane-steps of all runs of one search, each step counted as 1024 more: several seconds, twice what was ever of use
 LEAST_WORK = 1 << 22  # of a search with a small budget
 LARGE = 600  # what all sizes are in the last one: there an 8-bit counter has run over
 KINDS: dict[

@@ -3,6 +3,7 @@
     a[] = a[] - x[k]       ↦   a[] += -x[k]                a step that is an accumulation, as the word for it
     s[t] = exp(a)*exp(b)   ↦   s[t] = exp(a + b)           a stored value, as the equation has it
     s[r] = sum[k] c*x[k]   ↦   s[r] = c*(sum[k] x[k])      the equation, as the program computes it
+    x[i32(n - 1)]          ↦   where n <= 2147483647       sizes that fit what they are made to
 
 Comes in: a program, and the claims that are open. Goes out: a help, or an empty text. The one idea: candidates are few and come from the two forms that
 did not meet; each is put in the program's place and proved, and the first that is a proof is the help.
@@ -13,11 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from tinygpu.category.dtype import EPSILON, RANGE
 from tinygpu.category.linear import as_written, polynomial, solve
 from tinygpu.category.monoid import COMBINING, as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
+    FLOATS,
+    INDEX,
+    INTEGERS,
     TRUE,
     App,
     Fold,
@@ -66,11 +71,30 @@ def instead(program: Program, left: Sequence[Open], budget: int) -> str:
 def candidates(program: Program, left: Sequence[Open]) -> Iterator[Try]:
     """Programs that say the same otherwise, and the texts of what is other in them."""
     codes = {o.claim.code for o in left}
+    yield from smaller(program)
     if "TG501" in codes:
         yield from accumulations(program)
     elif codes & {*FORMS} and codes <= {*FORMS}:
         yield from as_the_equation(program, left)
         yield from as_the_program(program)
+
+
+def smaller(program: Program) -> Iterator[Try]:
+    """The sizes below what the numbers can tell apart that are made of them."""
+    values = (t for equation in program.op.equations for t in walk(equation.value))
+    casts = {t for t in values if isinstance(t, App) and t.op == "cast" and t.args[0].dtype == INDEX}
+    for kinds in (INTEGERS, (*INTEGERS, *FLOATS)):
+        most = dict[str, int]()
+        for cast in (t for t in casts if t.dtype in kinds):
+            end = int(2 / EPSILON[cast.dtype]) if cast.dtype in FLOATS else RANGE[cast.dtype][1]
+            most |= {name: min(end, most.get(name, end)) for name in variables(cast) & {*program.op.sizes}}
+        if most:
+            known = tuple(Var(name) <= end for name, end in sorted(most.items()))
+            op = replace(program.op, where=program.op.where + known)
+            yield (
+                replace(program, op=op, where=program.where + known),
+                f"say in the op `where {', '.join(map(text, known))}`: then it is proved",
+            )
 
 
 def accumulations(program: Program) -> Iterator[Try]:

@@ -7,13 +7,15 @@ The one idea: every format is a function of the same value, so no stage knows wh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.record import replace
 from tinygpu.report.formats import concise, github, to_json, to_sarif
 from tinygpu.report.human import render
 
+ALIKE = 2  # mistakes that are shown where there are more of them
 FORMATS = ("human", "concise", "json", "github", "sarif")
 
 __all__ = ["FORMATS", "concise", "github", "render", "report", "to_json", "to_sarif", "wants_color"]
@@ -28,7 +30,7 @@ def report(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], style:
     found = tuple(diagnostics)
     match style:
         case "human":
-            return "\n\n".join(render(d, sources, color) for d in found)
+            return "\n\n".join(render(d, sources, color) for d in gathered(found))
         case "concise":
             return "\n".join(map(concise, found))
         case "github":
@@ -38,6 +40,27 @@ def report(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], style:
         case "sarif":
             return to_sarif(found)
     raise ValueError(f"no format {style!r}: one of {', '.join(FORMATS)}")
+
+
+def gathered(found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
+    """What a person reads: of mistakes that are alike two, and how many more there are and where.
+
+    >>> from tinygpu.diagnostic import Label, Span
+    >>> many = tuple(Diagnostic("TG101", "unknown name q", (Label(Span("", n, n + 1, n, 1, n, 2)),)) for n in range(1, 6))
+    >>> [d.notes for d in gathered(many)]
+    [(), ('3 more like it, in lines 3, 4 and 5',)]
+    """
+    alike: dict[object, list[Diagnostic]] = {}
+    for one in found:
+        alike.setdefault((one.code, one.title, one.verdict, one.helps), []).append(one)
+    for one in found:
+        several = alike[one.code, one.title, one.verdict, one.helps]
+        if len(several) <= ALIKE + 1 or one in several[: ALIKE - 1]:
+            yield one
+        elif one is several[ALIKE - 1]:
+            *lines, last = dict.fromkeys(str(d.span.line) for d in several[ALIKE:])
+            where = f"lines {', '.join(lines)} and {last}" if lines else f"line {last}"
+            yield replace(one, notes=(*one.notes, f"{len(several) - ALIKE} more like it, in {where}"))
 
 
 def wants_color(stream: TextIO) -> bool:

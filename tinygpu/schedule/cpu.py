@@ -12,22 +12,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tinygpu.category.term import Const, Term, conjunction, substitute, variables
+from tinygpu.category.term import conjunction, variables
 from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.program.arrays import arrays, names_of
-from tinygpu.program.step import Array, Assign, Fact, Launch, Program, Step, arrays_in, steps
-from tinygpu.program.traverse import map_steps, map_terms, meets, written
+from tinygpu.program.lanes import LANES
+from tinygpu.program.step import Assign, Fact, Launch, Program, arrays_in, steps
+from tinygpu.program.traverse import map_steps, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.bound import bound, ended
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
-from tinygpu.schedule.nest import Body, Nest, Shapes, names_in, where
+from tinygpu.schedule.nest import Nest, Shapes, names_in, where
 from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.scope import declared
-from tinygpu.schedule.tile import WIDTHS, tile_of
-from tinygpu.schedule.tiled import LANES, Tiled
+from tinygpu.schedule.tile import tile_of
+from tinygpu.schedule.tiled import Tiled
 from tinygpu.schedule.turn import turn_of, turned
 
 
@@ -38,33 +39,6 @@ def on_cpu(program: Program) -> Iterator[Program]:
     if launches != program.launches:
         yield replace(program, launches=launches, arch=CPU)
     yield program
-
-
-def vectors_of(program: Program) -> str:
-    """The dtype of the numbers in a program's vector registers; empty where it has none."""
-    held = (s.dtype for s in program.steps if isinstance(s, Array) and any(LANES.name in variables(e) for e in s.extents))
-    return next(held, "")
-
-
-def instances(program: Program) -> tuple[Program, ...]:
-    """The programs that one stands for: one for each number of lanes that a vector register may have."""
-    dtype = vectors_of(program)
-    return tuple(_instance(program, width) for width in WIDTHS[dtype]) if dtype else (program,)
-
-
-def _instance(program: Program, width: int) -> Program:
-    def at(term: Term) -> Term:
-        return substitute(term, {LANES.name: Const(width)})
-
-    def each(step: Step) -> Body:
-        if isinstance(step, Array):
-            return (replace(step, extents=tuple(map(at, step.extents))),)
-        return (map_terms(step, at),)
-
-    def launched(launch: Launch) -> Launch:
-        return replace(launch, grid=tuple(replace(a, extent=at(a.extent)) for a in launch.grid), body=map_steps(launch.body, each))
-
-    return replace(program, launches=tuple(map(launched, program.launches)))
 
 
 def tiled(program: Program) -> bool:

@@ -14,6 +14,7 @@ from math import prod
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, variables
 from tinygpu.model.op import Op
+from tinygpu.program.lanes import WIDTHS
 from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass
@@ -35,7 +36,6 @@ from tinygpu.schedule.nest import (
 FEW = 64  # steps of a panel
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max", "neg")  # of vectors
 UPDATES = ("sum", "prod", "max", "min")
-WIDTHS = {"f32": (16, 8), "f64": (8, 4)}  # numbers in a vector register, with and without AVX-512
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,13 @@ from tinygpu.category.term import (
     substitute,
     variables,
 )
+from tinygpu.program.lanes import LANES
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, moved, substituted
 from tinygpu.schedule.scope import guarded
 from tinygpu.schedule.tile import Tile
-
-LANES = Var("@LANES")  # numbers in a vector register of the machine that runs it
 
 
 @dataclass(frozen=True, slots=True)

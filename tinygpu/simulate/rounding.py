@@ -97,7 +97,9 @@ class Rules:
         return any(t.dtype not in (INDEX, BOOL) and self.bound(t).error != ZERO for t in terms)
 
     def _applied(self, term: App, a: Bound, b: Bound | None = None) -> Bound:
-        """An operation on floats, or to floats."""
+        """An operation on floats, or to floats. What is too large is so in a sum, too; a factor may make it small again, or no number."""
+        if term.op in ("mul", "div") and b is not None:
+            a, b = (bound.held(arg.dtype) if _computed(arg) else bound for bound, arg in zip((a, b), term.args, strict=True))
         match term.op, b:
             case "neg" | "abs", None:
                 return a
@@ -201,6 +203,10 @@ class Rules:
             case Fold("any" | "all", axes, guard, body) if (inner := either(self.doubt(body), self.doubt(guard))) != FALSE:
                 return Fold("any", axes, either(guard, self.doubt(guard)), inner, BOOL)
         return FALSE
+
+
+def _computed(term: Term) -> bool:
+    return isinstance(term, App) and term.op in ("add", "sub", "mul", "div")
 
 
 def _quotient(a: Bound, b: Bound, divisor: Term) -> Bound:

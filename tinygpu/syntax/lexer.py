@@ -1,7 +1,7 @@
 """Characters to words. Comes in: a text; goes out: its words with offsets, its comments, its open brackets.
 
 A word's kind is a literal of the grammar (`"->"`), a kind of the grammar (`NUMBER`), or `WORD`, which the parser's state decides.
-The one idea: a newline separates, except inside ( ) and [ ], after a word that cannot end a line, and before `}`.
+The one idea: a newline separates, except inside ( ) and [ ], after a word that cannot end a line, and before `}` and `->`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def significant(tokens: Iterator[Token], comments: list[Token]) -> Iterator[Toke
         if token.kind == NEWLINE:
             newline = newline or token
             continue
-        if newline and not (depth or previous in OPEN_ENDED or token.kind in ("}", END)):
+        if newline and not (depth or previous in OPEN_ENDED or token.kind in ("}", "->", END)):
             yield Token(NEWLINE, "\n", newline.start, newline.end)
         newline = None
         depth = max(0, depth + (token.kind in ("(", "[")) - (token.kind in (")", "]")))

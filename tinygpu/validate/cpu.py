@@ -17,11 +17,10 @@ from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations.width import cpu_limits
+from tinygpu.program.lanes import LANES, instances, vectors_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.cpu import instances, vectors_of
-from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_meaning import CpuMeaning
@@ -56,7 +55,7 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
 
 def validate(module: Module, name: str, program: Program) -> None:
     """That `NAME_cpu` of a module is a program. Raises Differs."""
-    width = Width(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
+    width = Width.of(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
     for difference in (d for node in module.tree.body for d in taken(node)):

@@ -22,6 +22,7 @@ from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.same import Here
+from tinygpu.validate.scope import names_in
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 
@@ -68,6 +69,8 @@ class CpuFollower(Follower):
         match stmt:
             case ast.Assign([ast.Name(name)], value) if name not in self.meaning.cells.values() and self.free(name):
                 found = self.reader(here).value(value)
+                if isinstance(value, ast.Call) and found.kind == "i64":  # what `np.int64` makes an index
+                    found = Value(self.reader(here).index(value), "ix")
                 if found.kind in SIGNED_INDEX and not reads(found.term):
                     self.names[name] = Value(found.term, "ix")
                     return True
@@ -81,7 +84,9 @@ class CpuFollower(Follower):
 
     def loop(self, stmt: ast.For, name: str, queue: deque[Due], here: Here) -> None:
         """A loop over the threads, or one of the program."""
-        block = self.launch.block
+        block, read = self.launch.block, names_in(stmt)
+        for cell in (c for c, a in self.meaning.arrays.items() if a.owner != "grid" and c in read & self.meaning.made.keys()):
+            self.meaning.bind(stmt, cell, cell, True)  # a turn may read what those before it have written, and what is behind that
         if self.threads < len(block) and name in (block[self.threads].name, block[self.threads].name + "_"):
             self.each_thread(stmt, name, block[self.threads], queue, here)
         elif 0 < self.threads < len(block):

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
+from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, For
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import substituted
-from tinygpu.schedule.tiled import LANES
 from tinygpu.validate.cpu_follow import CpuFollower
 from tinygpu.validate.follow import Due
 from tinygpu.validate.same import Here, canonical

@@ -98,7 +98,7 @@ class CudaFollower(Follower):
             case ast.Call(func=ast.Name(loop), args=[count], keywords=[]) if self.scope.names.get(loop) == Atom("upto"):
                 turns = self.reader(here).index(count)
                 same = here.same(turns, axis.extent)
-                if not same and isinstance(axis.extent, Const):
+                if not same and isinstance(axis.extent, Const) and isinstance(turns, Const):
                     raise Differs(stmt.iter, f"makes {text(turns)} turns", f"there are {text(axis.extent)} turns")
                 return Const(0), axis.extent if same else turns
             case ast.Call(func=ast.Name(loop), args=[first, last], keywords=[]) if self.scope.names.get(loop) == Atom("between"):

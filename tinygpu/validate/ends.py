@@ -77,7 +77,8 @@ class Ends:
                 if high is None or most is None or not self.known.constant(extent) or not decided(extent >= 0, self.known):
                     return None
                 if nonnegative(plus(plus(size, constant(1), -1), most, -1), self.known, moves=1):  # G·(F // G) is at most F
-                    return plus(times(plus(high, constant(1)), size), constant(1), -1)
+                    end, exact = plus(times(plus(high, constant(1)), size), constant(1), -1), plus(times(high, size), most)
+                    return end if number(plus(end, exact, -1)) is None else exact
                 return plus(times(high, size), most) if self._natural(a) else None
             case App("add", (a, b), "index"):  # a guard may say more of a part, or of the whole
                 left, right, whole = self.high(a), self.high(b), self._bounded(polynomial(canonical(term)))

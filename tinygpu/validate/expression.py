@@ -12,13 +12,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Collection, Mapping
-from functools import reduce
 
 from tinygpu.category.dtype import INTEGERS
-from tinygpu.category.operation import COMPARISONS
-from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
-from tinygpu.record import dataclass, field
+from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, exchange, text
+from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme, paced
+from tinygpu.validate.rows import Rows, rows_of
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import (
     FLOATS,
@@ -36,15 +35,8 @@ from tinygpu.validate.typed import (
     Value,
     unread,
 )
-from tinygpu.validate.width import Width
+from tinygpu.validate.width import NAMED, Unasked, Width
 
-RANGE = {
-    "ix": "an index of the kernel's type",
-    "u32": "an unsigned number of 32 bits",
-    "natural": "at least 0",
-    "positive": "at least 1",
-    "lane": "a number of lanes below 32",
-}
 WRAPS = ("add", "sub", "mul")  # modulo 2⁶⁴ these are the same of signed and of unsigned numbers
 RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 
@@ -52,7 +44,7 @@ RESULT = {SIGNED_INDEX: "ix", WORD_INDEX: "u32"}
 @dataclass(slots=True)
 class Reader:
     """What the names of a place are. `digit` knows what a division of the flat number of a block or thread gives, and `flat` are these
-    numbers: there are less than 2³¹ of each. Of an array that is accessed here no axis is empty, as is proved: that it is `filled`."""
+    numbers: there are less than 2³¹ of each. What is accessed here is `within` its array, as is proved."""
 
     names: Mapping[str, Thing]
     here: Here
@@ -61,7 +53,7 @@ class Reader:
     flat: Collection[Term] = ()
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
-    filled: tuple[Term, ...] = ()
+    within: Rows | None = None
 
     def thing(self, node: ast.AST) -> Thing:
         """What a name, or an attribute of `cuda`, is."""
@@ -134,13 +126,15 @@ class Reader:
 
     def fits(self, term: Term, kind: str) -> bool:
         """Whether an integer is seen, or proved, to fit."""
-        filled = reduce(Here.under, self.filled, self.here)
-        return self.width.fits(term, kind, self.here) or (filled != self.here and self.width.fits(term, kind, filled))
+        rows, here = self.within or ({}, self.here)
+        return self.width.fits(term, kind, self.here) or (
+            self.within is not None and any(self.width.fits(t, kind, here) for t in (term, exchange(term, rows)))
+        )
 
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
         if not self.fits(term, kind):
-            says = f"{text(term)} is computed here, and may not be {RANGE[kind]}"
+            says = f"{text(term)} is computed here, and may not be {NAMED[kind]}"
             raise Differs(node, says, "every integer of a kernel fits its type", open_=True)
 
     def element(self, node: ast.Subscript, base: Thing, place: ast.expr) -> Value:
@@ -162,9 +156,15 @@ class Reader:
 
     def place(self, node: ast.expr, memory: Pointer) -> tuple[Term, ...]:
         """Where an element lies: at an offset; of a strided array at an index for each axis."""
-        before, self.filled = self.filled, (*self.filled, *(e >= 1 for e in memory.extents))
-        found = tuple(map(self.index, paced(node, memory, self.thing) if memory.axes else [node]))
-        self.filled = before
+        if memory.axes:
+            return tuple(map(self.index, paced(node, memory, self.thing)))
+        try:
+            return (self.index(node),)
+        except Differs as error:
+            if not error.open_ or not memory.extents or self.within:
+                raise
+        self.within = rows_of(node, memory.extents, self.here, self.width, replace(self, width=Unasked(())).index)
+        found, self.within = (self.index(node),), None
         return found
 
     def _maybe(self, node: ast.expr) -> Term:
@@ -236,14 +236,14 @@ class Reader:
 
     def _compare(self, node: ast.Compare, op: str, a: Value, b: Value) -> Value:
         a, b = beside(a, b), beside(b, a)
-        assert op in COMPARISONS
         indices = any(a.kind in kinds and b.kind in kinds for kinds in RESULT)
         if not indices:
             if a.kind == "lit" and b.kind in (*INTEGERS, "u16"):
                 a = Value(Const(a.term.value, b.kind), b.kind)  # type: ignore[union-attr]
             if b.kind == "lit" and a.kind in (*INTEGERS, "u16"):
                 b = Value(Const(b.term.value, a.kind), a.kind)  # type: ignore[union-attr]
-        if a.term.dtype != b.term.dtype or not (indices or (a.kind == b.kind and a.kind in (*INTEGERS, *FLOATS))):
+        kinds = (*INTEGERS, *FLOATS, *(("bool",) if op in ("eq", "ne") else ()))
+        if a.term.dtype != b.term.dtype or not (indices or (a.kind == b.kind and a.kind in kinds)):
             raise unread(node, f"{ast.unparse(node)} compares {a.kind} and {b.kind}")
         return Value(App(op, (a.term, b.term), BOOL), "bool")
 

@@ -59,7 +59,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     names |= {name: thing for _, name, thing in carved(inner, declared, launch, names, given.bytes)}
     inputs = frozenset(t.name for t in program.op.inputs)
     cells = {n: t for n, t in names.items() if isinstance(t, Cells) and not t.array}
-    scope = Scope(meaning, names, Width(given.limits), flat, inputs, cells)
+    scope = Scope(meaning, names, Width.of(given.limits), flat, inputs, cells)
     wide, skipped = tuple(map(canonical, given.wide)), frozenset(declared.values())
     follower = CudaFollower(meaning, launch, inputs, (), len(launch.block), scope, wide, skipped)
     follower.whole(inner.body, tuple(Due(s) for s in launch.body), here)

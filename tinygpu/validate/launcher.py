@@ -18,11 +18,11 @@ from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.width import cpu_limits
+from tinygpu.program.lanes import instances
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
 from tinygpu.schedule.contract import table as table_of
-from tinygpu.schedule.cpu import instances
 from tinygpu.validate.kernel import Given
 from tinygpu.validate.module import Module
 from tinygpu.validate.same import Here

@@ -11,8 +11,8 @@ from functools import reduce
 
 from tinygpu.category.decide import decided
 from tinygpu.category.known import Known
-from tinygpu.category.linear import ONE, Polynomial, divide, plus, polynomial, scaled, stride, times
-from tinygpu.category.term import App, Const, Term, exchange, walk
+from tinygpu.category.linear import ONE, Polynomial, as_written, divide, joined, plus, polynomial, scaled, stride, times
+from tinygpu.category.term import INDEX, App, Const, Term, exchange, rebuild, walk
 from tinygpu.validate.same import canonical
 
 
@@ -44,6 +44,24 @@ def plainly(term: Term, known: Known) -> Term:
     """
     most = (t for t in walk(term) if isinstance(t, App) and t.op == "max" and t.args[1] == Const(0))
     return exchange(term, {t: t.args[0] for t in most if decided(canonical(t.args[0]) >= 0, known)})
+
+
+def together(term: Term, known: Known) -> Term:
+    """The term with its digits put together, also those by sizes that are known to be at least 1.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> i, m, n = map(Var, "imn")
+    >>> [text(together(i // n * n + i % n, Known.of({}, facts))) for facts in (frozenset(), frozenset({n >= 1}))]
+    ['i // n*n + i % n', 'i']
+    """
+    if not any(isinstance(t, App) and t.op == "mod" for t in walk(term)):
+        return term
+    new = rebuild(term, lambda t: together(t, known))
+    if not isinstance(new, App) or new.op not in ("add", "sub") or new.dtype != INDEX:
+        return new
+    form = polynomial(new)
+    whole = joined(form, lambda size: known.positive(plus(polynomial(size), ONE, -1)))
+    return new if whole == form else as_written(whole)
 
 
 def capped(high: Polynomial, known: Known) -> Polynomial:

@@ -43,6 +43,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.obligations.facts import instances
+from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
 
@@ -103,6 +104,7 @@ class Here:
         """The facts that serve for terms, with what is promised of the data that they read."""
         read = tuple(dict.fromkeys(r for t in terms for r in reads(t)))
         said = [fact for promise in self.promises for fact in instances(promise, read)] if read else []
+        said += [fact for t in terms for part in walk(t) if truncates(part) for fact in truncated(part)]
         return relevant((*self.facts, *said), terms)
 
     def holds(self, goal: Term) -> bool:

@@ -9,6 +9,8 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import z3
 
 from tinygpu.category.bounds import range_of
@@ -20,7 +22,7 @@ from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
 from tinygpu.validate.ends import Ends, upper_guards
-from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away
+from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away, together
 from tinygpu.validate.same import BUDGET, Here, canonical
 
 LEAST = 2**31 - 1  # the largest index where indices have 32 bits
@@ -35,6 +37,14 @@ RANGES = {  # lowest and highest, each as (factor of W, constant)
     "cpu": ((-1, -(2**32)), (1, WORD)),
 }
 
+NAMED = {
+    "ix": "an index of the kernel's type",
+    "u32": "an unsigned number of 32 bits",
+    "natural": "at least 0",
+    "positive": "at least 1",
+    "lane": "a number of lanes below 32",
+}
+
 
 @dataclass(slots=True)
 class Width:
@@ -45,6 +55,12 @@ class Width:
     forms: tuple[Polynomial, ...] = ()
     known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
 
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def of(limits: tuple[Term, ...], least: int = LEAST) -> Width:
+        """The same object for the same limits, with all that it knows: the machines of a spec compute many indices alike."""
+        return Width(limits, least)
+
     def __post_init__(self) -> None:
         self.forms = tuple(polynomial(form) for t in self.limits for form in dict.fromkeys((t, canonical(t))))
         self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
@@ -54,7 +70,7 @@ class Width:
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
-        term = plainly(term, Known.at(here.box))
+        term = together(plainly(term, Known.at(here.box)), Known.at(here.box))
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
             said = promised(term, kind, here)
@@ -64,9 +80,15 @@ class Width:
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
         ends = Ends(Known.at(here.box), upper_guards(here.guards))
-        low, high = ends.low(first), ends.high(last)
-        seen = low is not None and high is not None and ends.known.positive(low)
-        if seen and high is not None and ends.known.positive(plus(plus(polynomial(size), constant(1), -1), high, -1)):
+        low, tops = ends.low(first), [ends.high(last)]
+        if (more := number(plus(polynomial(last), polynomial(first), -1))) and (top := ends.high(first)) is not None:
+            tops.append(plus(top, constant(more)))  # what a guard says of the last one may not be seen in its form
+        most = plus(polynomial(size), constant(1), -1)
+        if (
+            low is not None
+            and ends.known.positive(low)
+            and any(t is not None and ends.known.positive(plus(most, t, -1)) for t in tops)
+        ):
             return True
         return here.holds(conjunction(first >= 0, last < size))
 
@@ -123,6 +145,13 @@ class Width:
         (a, b), (c, d) = RANGES[kind]
         goal = conjunction(LARGEST * a + b <= term, term <= LARGEST * c + d)
         return ask(here.about(term) + given, goal, BUDGET)[0] == z3.unsat
+
+
+class Unasked(Width):
+    """Of expressions that are only read, whatever they fit."""
+
+    def fits(self, term: Term, kind: str, here: Here) -> bool:
+        return True
 
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
