@@ -137,7 +137,13 @@ class Here:
             return self._same_index(t, p)
         if t.dtype == BOOL:
             return self._same_guard(t, p)
-        return self._same_value(t, p)
+        return self._same_value(t, p) or (
+            (sides := (self._settled(t), self._settled(p))) != (t, p) and self._same_value(*sides)
+        )  # an access that is left out where a border is far is left out of all that it stands in
+
+    def _settled(self, term: Term) -> Term:
+        """The term without the conditions that are decided here."""
+        return canonical(settle(term, {a.name: a.extent for a in self.axes}, frozenset((*self.guards, *self.given))))
 
     def _same_index(self, t: Term, p: Term) -> bool:
         if not all(any(self._same_read(r, q) for q in reads(p)) for r in reads(t)):
