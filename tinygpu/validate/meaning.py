@@ -140,7 +140,8 @@ def bits(half: str, number: Term) -> Term:
         case App(op, (inner,)) if op == f"{half}_value":
             return inner
         case App(op, (inner,)) if op == f"round_{half}":
-            return App(f"{half}_bits", (inner,), "u16")
-        case App("select", (condition, a, b)):
+            number = inner
+    match number:
+        case App("select", (condition, a, b)):  # a choice is rounded as what is chosen is
             return select(condition, bits(half, a), bits(half, b))
     return App(f"{half}_bits", (number,), "u16")
