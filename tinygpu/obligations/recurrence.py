@@ -268,26 +268,26 @@ def larger(condition: Term, previous: Read, value: Term) -> str:
 def _close_chosen(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term] | None:
     """`p ⊕ v if c else p ⊕ w` is `p ⊕ (v if c else w)`."""
     for monoid in monoids_on(new.dtype):
-        added = contributed(monoid, previous, new)
-        if added is not None:
+        if (added := contributed(new, monoid, previous)) is not None:
             return _close_fold(axis, previous, App(monoid.op, (previous, added), new.dtype), old)
     return None
 
 
-def contributed(monoid: Monoid, previous: Read, new: Term) -> Term | None:
+@memoised
+def contributed(new: Term, monoid: Monoid, previous: Read) -> Term | None:
     """`v` with `new = previous ⊕ v`, by its choices; None where it has none."""
     unit = monoid.unit(new.dtype)
     match new:
         case _ if new == previous:
             return unit
         case App("select", (condition, *branches)) if not mentions(condition, previous.tensor):
-            yes, no = (contributed(monoid, previous, branch) for branch in branches)
+            yes, no = (contributed(branch, monoid, previous) for branch in branches)
             return None if yes is None or no is None else select(condition, yes, no)
         case App(op, (first, second), dtype) if op == monoid.op:
             if mentions(first, previous.tensor) == mentions(second, previous.tensor):
                 return None
             inside, other = (first, second) if mentions(first, previous.tensor) else (second, first)
-            added = contributed(monoid, previous, inside) if inside is first or monoid.commutative else None
+            added = contributed(inside, monoid, previous) if inside is first or monoid.commutative else None
             return None if added is None else other if added == unit else App(op, (added, other), dtype)
     return None
 
