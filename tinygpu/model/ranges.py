@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tinygpu.category.linear import ONE, Polynomial, as_written, divide, plus, polynomial, scaled, stride, times
-from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, children, variables
+from tinygpu.category.term import TRUE, App, Const, Fold, Read, Term, children, text, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import difference, same
 from tinygpu.model.problems import UNKNOWN, Problems
@@ -178,7 +178,17 @@ def checked(name: str, extent: Term, span: Span, tensor: str, body: tree.Expr, s
 
 def _two(name: str, first: Occurrence, second: Occurrence, scope: Scope) -> None:
     turned = swapped(second, first.extent, scope) or swapped(first, second.extent, scope)
-    words = {"name": name, "a": first.extent, "b": second.extent, "first": first.tensor, "second": second.tensor, "turned": turned}
+    longer, both = difference(first.extent, second.extent), (first.extent, second.extent)
+    less = min(both, key=lambda extent: len(text(extent))) if longer is None else both[longer > 0]
+    words = {
+        "name": name,
+        "a": first.extent,
+        "b": second.extent,
+        "first": first.tensor,
+        "second": second.tensor,
+        "turned": turned,
+        "less": less,
+    }
     scope.problems.say("TG112.swapped" if turned else "TG112.reads", second.span, first.span, **words)
 
 
