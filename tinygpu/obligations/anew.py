@@ -20,10 +20,10 @@ from tinygpu.obligations.made import is_made, made, moved, number_of, single, va
 def before(axis: Axis, value: Term, old: Term) -> Term:
     """What is there before a turn, where each makes a new value.
 
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import Read, text
     >>> x, t = Axis("t", Var("n")), Var("t")
     >>> text(before(x, Read("s", (t + 1,), "f32"), Read("s", (Const(0),), "f32")))
-    's[t]'
+    's[t - 1 + 1]'
     """
     return _left(axis, value, old, Var(axis.name), _within(axis))
 

@@ -122,7 +122,7 @@ def bare(term: Term) -> Term:
     >>> from tinygpu.category.term import Read, text
     >>> inner = Fold("sum", (Axis("c", Const(8)),), TRUE, Read("x", (Var("c"),), "f32"), "f32")
     >>> text(bare(Fold("sum", (), TRUE, App("neg", (inner,), "f32"), "f32")))
-    '-sum[c < 8] x[c]'
+    '-(sum[c < 8] x[c])'
     """
     match term:
         case Fold(monoid, (), guard, body) if guard == TRUE and folds(body) and not _folds(monoid, body):
