@@ -69,7 +69,7 @@ class CpuFollower(Follower):
         match stmt:
             case ast.Assign([ast.Name(name)], value) if name not in self.meaning.cells.values() and self.free(name):
                 found = self.reader(here).value(value)
-                if isinstance(value, ast.Call) and found.kind == "i64" and name not in self.meaning.arrays:  # `np.int64` makes an index
+                if isinstance(value, ast.Call) and found.kind == "i64" and name not in self.meaning.arrays:  # made by `np.int64`
                     found = Value(self.reader(here).index(value), "ix")
                 if found.kind in SIGNED_INDEX and not reads(found.term):
                     self.names[name] = Value(found.term, "ix")
