@@ -29,7 +29,13 @@ def _tree(said: str) -> ast.expr:
 
 
 class _Rounded(ast.NodeTransformer):
-    """`ceil(a / b)` as `-(-a // b)`; an integer of some dtype as the number that it is."""
+    """`ceil(a / b)` as `-(-a // b)`; an integer of some dtype as the number that it is; a shift by no more bits than an integer has."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.LShift | ast.RShift) and not isinstance(node.right, ast.Constant):
+            node.right = ast.parse(f"min(max({ast.unparse(node.right)}, 0), 64)", mode="eval").body
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         called = self.generic_visit(node)
@@ -46,8 +52,8 @@ class _Rounded(ast.NodeTransformer):
 def _python(said: str) -> str:
     """A number or a condition over sizes as Python.
 
-    >>> _python("ceil((n + 1) / 4)*4"), _python("n // k % 2 == 0 and true")
-    ('-(-(n_n + 1) // 4) * 4', 'n_n // n_k % 2 == 0 and True')
+    >>> _python("ceil((n + 1) / 4)*4"), _python("n // k % 2 == 0 and true"), _python("1 << j")
+    ('-(-(n_n + 1) // 4) * 4', 'n_n // n_k % 2 == 0 and True', '1 << min(max(n_j, 0), 64)')
     """
     return ast.unparse(_Rounded().visit(_tree(said)))
 
