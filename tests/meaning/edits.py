@@ -47,7 +47,7 @@ def program(seed: int, number: int) -> str:
     kinds = chance.choice((TROUBLE, TROUBLE, TROUBLE + EDITS, EDITS))
     for _ in range(TRIES):
         path = chance.choice(WRONG if kinds is EDITS and chance.random() < 0.5 else chance.choice(RIGHT))
-        found = old = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")) + "\n"
+        found = old = single(path.read_text(encoding="utf-8"), chance)
         for _ in range(chance.choice((1, 1, 2))):
             try:
                 found = chance.choice(kinds)(found, chance)
@@ -56,6 +56,19 @@ def program(seed: int, number: int) -> str:
         if found != old and is_program(found):
             return found.strip() + "\n"
     raise AssertionError(f"no program {number} of seed {seed}")
+
+
+def single(text: str, chance: random.Random) -> str:
+    """One machine of a text without its comments, with its op."""
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip() + "\n"
+    parts = re.split(r"\n+(?=(?:op|machine|monoid|def|param|import) )", text)
+    machines = [part for part in parts if part.startswith("machine ")]
+    if len(machines) < 2:
+        return text
+    one = chance.choice(machines)
+    served = re.findall(r"\w+", one.partition(":")[2].partition("{")[0])
+    ops = {part: re.findall(r"op (\w+)", part) for part in parts if part.startswith("op ")}
+    return "\n\n".join(p for p in parts if p is one or (p not in machines and ops.get(p, served)[0] in served)) + "\n"
 
 
 def is_program(text: str) -> bool:
