@@ -6,7 +6,8 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import DTYPES, Axis, Const, Term, Var, substitute
@@ -32,6 +33,7 @@ from tinygpu.program.traverse import map_steps, map_terms, written
 from tinygpu.program.turns import launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
 from tinygpu.syntax.target import common
 
 MOST = 2000  # steps of a program
@@ -46,10 +48,21 @@ def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
     return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
 
 
-def read(machine: Machine) -> Program:
-    """`machine with a program → program`. Raises TinygpuError with everything that is wrong in the text."""
+class Parts(Protocol):
+    """What is derived of a program, for its reader: launches and steps, the names that have a value at a place, and those that have none there."""
+
+    def alone(self, reader: Reader, body: tuple[tree.Statement, ...]) -> Iterator[Launch]: ...
+    def named(self, reader: Reader, statement: tree.LaunchClause) -> Iterator[Launch]: ...
+    def evaluate(self, reader: Reader, statement: tree.Evaluate, axes: tuple[Axis, ...]) -> tuple[Step, ...]: ...
+    def placed(self, reader: Reader, step: Step) -> Step: ...
+    def values(self, axes: Sequence[Axis]) -> Mapping[str, Term]: ...
+    def apart(self, axes: Sequence[Axis]) -> Mapping[str, tuple[str, ...]]: ...
+
+
+def read(machine: Machine, parts: Parts | None = None) -> Program:
+    """`machine with a program → program`, some `parts` of it derived. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
-    reader = Reader(machine)
+    reader = Reader(machine, parts)
     launches = reader.launches(common(machine.program.body))
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
@@ -76,6 +89,7 @@ class Reader:
     1 in a launch, and more in its loops and guards; `loops` are those around the launch that go as far as sizes, and `looped` the names of all; `around` is how many of the listed values stand around the launch, and `made` counts steps."""
 
     machine: Machine
+    parts: Parts | None = None
     problems: Problems = field(default_factory=Problems)
     workspaces: list[Array] = field(default_factory=list)
     arrays: dict[str, Tensor] = field(default_factory=dict)
@@ -94,7 +108,7 @@ class Reader:
     def op(self) -> Op:
         return self.machine.op
 
-    def scope(self, axes: Iterable[Axis]) -> Scope:
+    def scope(self, axes: Sequence[Axis]) -> Scope:
         """The names at a place: sizes, arguments, arrays declared so far, params, workers and loops. What was stored may be read."""
         arguments = {t.name: replace(t, role="stored") if t.name in self.stored else t for t in self.op.tensors}
         states = {e.target: replace(self.op.tensor(e.target), role="state") for e in self.op.states}
@@ -107,6 +121,8 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
+            values=self.parts.values(axes) if self.parts else {},
+            apart=self.parts.apart(axes) if self.parts else {},
             monoids=Monoids({str(monoid): monoid for monoid in self.op.monoids}),
         )
 
@@ -123,6 +139,8 @@ class Reader:
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
         if not tree.launching(body):
+            if self.parts is not None:
+                return tuple(self.parts.alone(self, body))
             given = self.machine.launches[0]
             self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
@@ -142,6 +160,11 @@ class Reader:
             self.count(statement)
             if isinstance(statement, tree.LaunchStatement):
                 yield self.launch(statement)
+            elif isinstance(statement, tree.LaunchClause):
+                if self.loops or self.listed:
+                    self.problems.say("TG157.derived", statement.span, name=statement.name)
+                elif self.parts is not None:
+                    yield from self.parts.named(self, statement)
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
@@ -209,6 +232,11 @@ class Reader:
         }
         return claimed(name, self.taken, "")
 
+    def names(self) -> set[str]:
+        """What the text calls anything but an intermediate: cells of that name may hold it."""
+        inside = {one.name for one in nodes(self.machine.program) if isinstance(one, tree.Array | tree.For)}
+        return words(self.machine.program) - ({t.name for t in self.op.intermediates} - inside)
+
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
@@ -221,13 +249,21 @@ class Reader:
         found: list[Step] = []
         for statement in body:
             self.count(statement)
-            if isinstance(statement, tree.For):
-                found += self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
-            elif isinstance(statement, tree.Copy):
-                found += copied(self, statement, axes)
-            elif (step := read_step(self, statement, axes)) is not None:
-                found.append(step)
+            if isinstance(statement, tree.Evaluate) and self.parts is not None:
+                found += self.parts.evaluate(self, statement, axes)
+                continue
+            made = self.several(statement, axes)
+            found += (self.parts.placed(self, step) for step in made) if self.parts is not None else made
         return tuple(found)
+
+    def several(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Iterable[Step]:
+        """What one statement stands for."""
+        if isinstance(statement, tree.For):
+            return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
+        if isinstance(statement, tree.Copy):
+            return copied(self, statement, axes)
+        step = read_step(self, statement, axes)
+        return () if step is None else (step,)
 
     def count(self, statement: tree.Statement) -> None:
         """One more step; a loop over listed values counts its body again and again. Raises TinygpuError beyond MOST of them."""
