@@ -18,24 +18,27 @@ from tinygpu.derive.factors import cleared, pieces
 from tinygpu.derive.launch import Around, begin, in_order_alone, launched, sequence
 from tinygpu.derive.nest import Build, point
 from tinygpu.derive.plan import Plan
+from tinygpu.derive.scan import begun
 from tinygpu.derive.stage import read_at_all
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.model import machine as model
 from tinygpu.model.extent import same
-from tinygpu.model.op import Tensor
+from tinygpu.model.op import Tensor, words
 from tinygpu.model.tile import BLOCK
 from tinygpu.program.read import Reader
 from tinygpu.program.space import WORKSPACE
-from tinygpu.program.step import Array, Assign, Ghost, Launch, Step
+from tinygpu.program.step import Array, Assign, For, Ghost, Launch, Step
 from tinygpu.program.traverse import map_terms, reads_of, written
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import nodes
 
 
 @dataclass(slots=True)
 class Parts:
     """What is derived of the program of a machine. Of the launch at hand, `todo` are the equations whose steps are not put in yet, `indices` are terms
-    over factors by name, those on which its equations do not agree under `torn`, and `held` the equations that are in cells, by the names of what stands for them."""
+    over factors by name, those on which its equations do not agree under `torn`, and `held` the equations that are in cells, by the names of what stands for them; `begins` is what stands before loops
+    of the text, by their names: what is carried from turn to turn."""
 
     machine: model.Machine
     build: Build
@@ -44,6 +47,7 @@ class Parts:
     indices: dict[str, Term] = field(default_factory=dict)
     torn: set[str] = field(default_factory=set)
     held: dict[str, Plan] = field(default_factory=dict)
+    begins: dict[str, tuple[Step, ...]] = field(default_factory=dict)
 
     # ── launches ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -68,7 +72,7 @@ class Parts:
 
     def launches(self, reader: Reader, launch: model.Launch, body: tuple[tree.Statement, ...] | None) -> Iterator[Launch]:
         """What a launch stands for: with a `body` that is its steps, else derived."""
-        self.build.taken |= reader.names()
+        self.build.taken |= called(reader)
         reader.taken = self.build.taken
         first = cleared(launch)
         made = [launched(self.build, self.machine, one) for one in (first, None if body is not None else pieces(launch)) if one]
@@ -138,6 +142,10 @@ class Parts:
         if mine is None:
             return ()
         steps = sequence(build, mine, Around(around))
+        for axis in around:
+            carried = (p for p in mine if p.scan and p.scan.factors("time")[:1] == (axis,))
+            first = (*build.begins.pop(axis.name, ()), *(step for p in carried if p.scan for step in begun(p.scan, p.cells)))
+            self.begins[axis.name] = (*self.begins.get(axis.name, ()), *first)
         for name in (a.name for a in reversed(around)):
             steps = placed(build.tiles, build.copies, name, steps, turns=True)
         steps = placed(build.tiles, build.copies, BLOCK, steps, turns=reader.depth > 1)
@@ -161,7 +169,7 @@ class Parts:
                     reader.problems.say("TG175.loop", statement.span, loop.span, **words)
             for read in (p for p in self.todo if p.kept and p.kept in {r.tensor for r in reads(plan.value)}):
                 reader.problems.say("TG175.order", statement.span, read.span, name=plan.target, first=read.target)
-        for plan in (p for p in mine if p.kept and p.target in statement.names and not p.stored):
+        for plan in (p for p in mine if p.kept and p.target in statement.names and not p.stored and p.scan is None):
             if not reader.scope(around).hides(plan.target, statement.span, "the value"):
                 sign = f"{plan.target} in cells"  # no array of a text has such a name
                 self.held[sign] = plan
@@ -175,16 +183,18 @@ class Parts:
         names = {phase.equation.target for phase in self.launch.phases}
         return tuple(t for t in (*self.machine.op.outputs, *self.machine.op.intermediates) if t.name in names)
 
-    def placed(self, reader: Reader, step: Step) -> Step:
-        """A step of the text with the cells of what is held."""
+    def placed(self, reader: Reader, step: Step) -> tuple[Step, ...]:
+        """A step of the text with the cells of what is held, and what begins before it."""
         if self.launch is None:
-            return step
+            return (step,)
+        if isinstance(step, For):
+            return (*self.begins.pop(step.axis.name, ()), step)
         found = {r: cell for r in reads_of(step) if r.tensor in self.held and (cell := self._cell(reader, r)) is not None}
         made = map_terms(step, lambda term: exchange(term, found)) if found else step
         if isinstance(made, Assign | Ghost) and made.target in self.held:
             cell = self._cell(reader, Read(made.target, made.index, self.held[made.target].dtype, made.span))
-            return replace(made, target=cell.tensor, index=cell.index) if cell is not None else made
-        return made
+            made = replace(made, target=cell.tensor, index=cell.index) if cell is not None else made
+        return (made,)
 
     def _cell(self, reader: Reader, read: Read) -> Read | None:
         """The cell that an element is in; None after a message that this thread has another one."""
@@ -195,3 +205,10 @@ class Parts:
         own = ", ".join(a.name for a in self.machine.op.equation(plan.target).axes)
         reader.problems.say("TG530.program", read.span, plan.span, name=plan.target, here=here, there=there, own=own)
         return None
+
+
+def called(reader: Reader) -> set[str]:
+    """What a text calls anything but an intermediate: cells of that name may hold it."""
+    program = reader.machine.program
+    inside = {one.name for one in nodes(program) if isinstance(one, tree.Array | tree.For)}
+    return words(program) - ({t.name for t in reader.op.intermediates} - inside)

@@ -169,27 +169,17 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
         return None
     made = Launch(clauses.launch, grid, block, tuple(whole), time, work, kept(clauses, course.op, problems))
     made = staged(made, clauses, course.op, table, scope, course.where)
-    made = replace(made, holds=_holds(course, clauses))
+    made = replace(made, holds=course.hand.holds(clauses.launch, course.op) if course.hand else ())
     for phase in (p for p in made.phases if p.equation.target in made.holds and across.incomplete(p)):
         factors = [a.name for a in across.incomplete(phase)]
-        problems.say("TG175.open", _place(course, clauses, phase), phase.equation.span, name=phase.equation.target, factors=factors)
+        assert course.hand is not None
+        place = course.hand.compute[clauses.launch][phase.equation.target]
+        problems.say("TG175.open", place, phase.equation.span, name=phase.equation.target, factors=factors)
         return None
     made = replace(made, phases=tuple(_left(course, number, phase) for phase in made.phases))
     for phase in made.phases:
         _reads(course, number, phase)
     return made
-
-
-def _holds(course: Course, clauses: Clauses) -> tuple[str, ...]:
-    """The intermediates that steps of the launch compute: they are in cells from there on."""
-    told = course.hand.compute.get(clauses.launch, {}) if course.hand else {}
-    return tuple(t.name for t in course.op.intermediates if t.name in told)
-
-
-def _place(course: Course, clauses: Clauses, phase: Phase) -> Span:
-    """Where the steps of a launch compute an equation."""
-    assert course.hand is not None
-    return course.hand.compute[clauses.launch][phase.equation.target]
 
 
 def _again(course: Course, phases: Sequence[Phase], table: Table, held: set[str]) -> tuple[Equation, ...]:

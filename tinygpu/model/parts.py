@@ -28,6 +28,10 @@ class Hand:
     taken: frozenset[str] = frozenset()
     compute: Mapping[str, Mapping[str, Span]] = field(default_factory=dict)
 
+    def holds(self, launch: str, op: Op) -> tuple[str, ...]:
+        """The intermediates that a launch is told to compute: they are in cells from there on."""
+        return tuple(t.name for t in op.intermediates if t.name in self.compute.get(launch, {}))
+
 
 def derived(clauses: Clauses, op: Op, problems: Problems) -> tuple[tuple[Clauses, ...], Hand]:
     """The launches of a program that are derived, none where it is all by hand."""

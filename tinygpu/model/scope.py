@@ -127,7 +127,7 @@ class Scope:
             return self.problems.say("TG117.later", span, self.later[name], name=name)
         if name in self.apart:
             message = "TG175.factor" if self.apart[name] else "TG175.torn"
-            return self.problems.say(message, span, name=name, factors=self.apart[name])
+            return self.problems.say(message, span, once=True, name=name, factors=self.apart[name])
         if name in self.elsewhere:
             return self.problems.say("TG101.elsewhere", span, self.elsewhere[name], name=name)
         if name in self.folded:

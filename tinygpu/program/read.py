@@ -6,11 +6,10 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import DTYPES, Axis, Const, Term, Var, substitute
+from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
@@ -25,38 +24,18 @@ from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied
 from tinygpu.program.expression import expression
 from tinygpu.program.loops import loop
+from tinygpu.program.parts import Parts
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
-from tinygpu.program.traverse import map_steps, map_terms, written
-from tinygpu.program.turns import launches_reached, steps_reached
+from tinygpu.program.traverse import written
+from tinygpu.program.turns import in_loop, launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.node import nodes
 from tinygpu.syntax.target import common
 
 MOST = 2000  # steps of a program
-
-
-def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
-    """A launch whose loop at a depth has another name than in the text."""
-    if name == axis.name:
-        return launch
-    new = {name: Var(axis.name)}
-    turns = (*launch.turns[:depth], axis, *launch.turns[depth + 1 :])
-    return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
-
-
-class Parts(Protocol):
-    """What is derived of a program, for its reader: launches and steps, the names that have a value at a place, and those that have none there."""
-
-    def alone(self, reader: Reader, body: tuple[tree.Statement, ...]) -> Iterator[Launch]: ...
-    def named(self, reader: Reader, statement: tree.LaunchClause) -> Iterator[Launch]: ...
-    def evaluate(self, reader: Reader, statement: tree.Evaluate, axes: tuple[Axis, ...]) -> tuple[Step, ...]: ...
-    def placed(self, reader: Reader, step: Step) -> Step: ...
-    def values(self, axes: Sequence[Axis]) -> Mapping[str, Term]: ...
-    def apart(self, axes: Sequence[Axis]) -> Mapping[str, tuple[str, ...]]: ...
 
 
 def read(machine: Machine, parts: Parts | None = None) -> Program:
@@ -225,17 +204,9 @@ class Reader:
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
-        self.taken |= self.taken or {
-            *names_of(Program("", self.op, ())),
-            *words((self.machine.program, self.op.source)),
-            *self.declared,
-        }
+        known = names_of(Program("", self.op, ())) | words((self.machine.program, self.op.source))
+        self.taken |= self.taken or {*known, *self.declared}
         return claimed(name, self.taken, "")
-
-    def names(self) -> set[str]:
-        """What the text calls anything but an intermediate: cells of that name may hold it."""
-        inside = {one.name for one in nodes(self.machine.program) if isinstance(one, tree.Array | tree.For)}
-        return words(self.machine.program) - ({t.name for t in self.op.intermediates} - inside)
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
@@ -253,7 +224,7 @@ class Reader:
                 found += self.parts.evaluate(self, statement, axes)
                 continue
             made = self.several(statement, axes)
-            found += (self.parts.placed(self, step) for step in made) if self.parts is not None else made
+            found += (one for step in made for one in self.parts.placed(self, step)) if self.parts is not None else made
         return tuple(found)
 
     def several(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Iterable[Step]:
@@ -286,11 +257,6 @@ class Reader:
     def constants(self) -> Scope:
         """Where only numbers and params are known."""
         return Scope(self.problems, constants=dict(self.machine.constants) | self.listed)
-
-    def clauses(self) -> Scope:
-        """Where clauses stand: sizes and params are known."""
-        sizes = dict.fromkeys(self.op.sizes, self.op.span)
-        return replace(self.constants(), sizes=sizes, monoids=Monoids()).inside_brackets()
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
