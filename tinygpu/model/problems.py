@@ -42,7 +42,7 @@ class Problems:
         *places: Span | Label | None,
         near: Any = (),
         verdict: Any = "error",
-        once: bool = False,
+        once: Any = False,
         **words: object,
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
