@@ -86,6 +86,7 @@ def elaborate(file: tree.File) -> Spec:
                 _once(one, seen, problems)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
+            problems.enter(declaration)
             before = problems.told
             made = _machines(declaration, _instances(declaration, served, problems), params, problems)
             right = problems.told == before and declaration.name not in names.wrong
@@ -111,6 +112,7 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
         if not isinstance(op, tree.Op) or op.name in served:
             continue
         before = len(scope.problems)
+        scope.problems.enter(op)
         made = elaborate_op(op, scope)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]

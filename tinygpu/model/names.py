@@ -75,6 +75,7 @@ class Names:
 
     def declaration(self, one: Any, ops: Mapping[str, tree.Op], params: Mapping[str, tree.Param]) -> Any:
         """A declaration without names for terms."""
+        self.problems.enter(one)
         if not self.defs and not any(isinstance(node, SHORT) for node in nodes(one)):
             return one
         served = [ops[name.name] for name in one.ops if name.name in ops] if isinstance(one, tree.Machine) else []

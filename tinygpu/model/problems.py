@@ -34,6 +34,12 @@ class Problems:
     warnings: list[Diagnostic] = field(default_factory=list, repr=False)
     seen: set[tuple[str, str, Span]] = field(default_factory=set, repr=False)
     told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
+    members: dict[tuple[type, str], str] = field(default_factory=dict, repr=False)  # of families over ranks, what they are
+    note: str = field(default="", repr=False)  # what is to be said of the declaration at hand
+
+    def enter(self, declaration: Any) -> None:
+        """Of what the messages after this are."""
+        self.note = self.members.get((type(declaration), declaration.name), "")
 
     def say(
         self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: Any = "error", **words: object
@@ -46,7 +52,8 @@ class Problems:
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
         help = (suggestion(said["name"], near) if near else "") or help
         self.told += verdict == "error"
-        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, helps=(help,) if help else ()))
+        notes = (self.note,) if self.note else ()
+        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, notes=notes, helps=(help,) if help else ()))
         return WRONG
 
     def take(self, diagnostic: Diagnostic) -> None:

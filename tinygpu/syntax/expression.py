@@ -148,8 +148,21 @@ class Field(Node, field="value name", shown="{value:primary}.{name}"):
     name: str
 
 
-# Sized stands only inside a Group
-Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
+class Joined(Node):
+    """`f32(K_a) * ..`: the term once for each axis of a family, joined by `*`, `+`, `and` or `or`."""
+
+    value: Expr
+    op: str
+
+
+class Each(Node, repeated="value"):
+    """`K_a..`: a part of a list, there once for each axis of a family. What is only a name there, as in `(p_a..) = (g, t)`, is the text `p_a..`."""
+
+    value: Any
+
+
+# Sized stands only inside a Group, Each only in lists
+Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field | Joined
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -178,8 +191,10 @@ def level(expr: Any) -> float:
             return RANK["negation"]
         case FoldExpr() | Unary(_, FoldExpr()) | Binary("*" | "/" | "//" | "%", _, FoldExpr()):
             return RANK["term"]
-        case Binary(op):
+        case Binary(op) | Joined(_, op):
             return LEVELS[op][0]
+        case Each():
+            return RANK["expr"]
         case Unary():
             return RANK["signed"]
     return RANK["primary"]
@@ -208,6 +223,12 @@ def _show(node: Any) -> str:
             a, b = show(left, before), show(right, RANK["term"] if level(node) == RANK["term"] else behind)
             return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
 
+        case Each(value):
+            text = show(value)
+            return f"{text}.." if text.isidentifier() else f"{text} .."
+        case Joined(value, op):
+            return f"{show(value, LEVELS[op][1])} {op} .."
+
     def there(pieces: Any) -> bool:
         plain = ((name, rule) for _, name, rule in pieces if name)
         return all(rule == "sign" or getattr(node, name) not in absent(node.__class__, name) for name, rule in plain)
@@ -221,7 +242,7 @@ def _show(node: Any) -> str:
 def _field(value: Any, rule: str) -> str:
     """What a field is shown as: an expression of a rule, the `left` side of an equation, the `sign` of an update; of a truth value its word."""
     if rule == "left":
-        return show(value) if len(value) == 1 else f"({show(value)})"
+        return show(value) if len(value) == 1 and not (isinstance(value[0], str) and value[0].endswith("..")) else f"({show(value)})"
     if rule == "then":
         return " then ".join(map(show, value))
     if rule == "sign":

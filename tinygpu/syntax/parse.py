@@ -83,9 +83,9 @@ def clauses(span: Span, *parts: tree.Clause) -> tuple[tree.Clause, ...]:
     joined: list[tree.Clause] = []
     for part in parts:
         match part, joined:
-            case tree.Binding(), [*_, tree.Compute() as last]:
+            case tree.Binding() | tree.Each(), [*_, tree.Compute() as last]:
                 joined[-1] = replace(last, bindings=(*last.bindings, part), span=last.span.to(part.span))
-            case tree.Binding((name, *_)), _:
+            case tree.Binding((name, *_)) | tree.Each(tree.Binding((name, *_))), _:
                 title = f"`{name} = …` stands without a clause"
                 wanted = f"write `compute {name} = …` for an index, or `work {name} = (…)` for a level, joined by commas to the line above"
                 raise TinygpuError.of("TG008", title, part.span, "which clause is this?", wanted)
@@ -119,6 +119,8 @@ BUILD: Mapping[str, Build] = {
     "arrays": arrays,
     "update": update,
     "for_values": for_values,
+    "joined": lambda span, value, op, dots: tree.Joined(value, op, span=span),
+    "indices": lambda span, name: f"{name}..",
     "sync": lambda span, *words: tree.Sync(" ".join(words), span=span),
     "clauses": clauses,
     "import_": lambda span, path: tree.Import(path[1:-1], span=span),
