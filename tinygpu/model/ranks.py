@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Span
-from tinygpu.model.problems import Problems, listing
+from tinygpu.model.problems import Problems, head, listing
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, nodes
@@ -100,7 +100,11 @@ class Ranks:
             _outside(one, self.problems)
             yield one
             return
-        before, machine = len(self.problems), isinstance(one, tree.Machine)
+        before, machine, first = len(self.problems), isinstance(one, tree.Machine), self.ops.get(one.name, one)
+        if isinstance(one, tree.Op) and first is not one and any(f.axes for f in (*one.families, *first.families)):
+            there = head(first.span, f"op {one.name}")
+            self.problems.say("TG102.name", head(one.span, f"op {one.name}"), there, name=one.name, kind="an op")
+            return
         ranks = self.served(one) if isinstance(one, tree.Machine) else self.ranks(one.name)
         if not ranks and len(self.problems) == before:
             _outside(one, self.problems)
