@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Span
-from tinygpu.model.problems import Problems, head, listing
+from tinygpu.model.problems import Problems, counted, head, listing
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, nodes
@@ -96,31 +96,36 @@ class Ranks:
 
     def members(self, one: Any) -> Iterator[Any]:
         """What a declaration stands for."""
-        if not isinstance(one, tree.Op | tree.Machine):
-            _outside(one, self.problems)
-            yield one
-            return
-        before, machine, first = len(self.problems), isinstance(one, tree.Machine), self.ops.get(one.name, one)
-        if isinstance(one, tree.Op) and first is not one and any(f.axes for f in (*one.families, *first.families)):
-            there = head(first.span, f"op {one.name}")
-            self.problems.say("TG102.name", head(one.span, f"op {one.name}"), there, name=one.name, kind="an op")
-            return
-        ranks = self.served(one) if isinstance(one, tree.Machine) else self.ranks(one.name)
+        before, ranks = len(self.problems), self.of(one)
         if not ranks and len(self.problems) == before:
             _outside(one, self.problems)
             yield one
-        field = "ops" if machine else "parts"
         for rank in ranks:
-            made = Copy(self.problems, rank, {} if isinstance(one, tree.Op) else None).put(replace(one, **{field: ()}), "")
-            parts = tuple(replace(p, name=rank.named(p.name)) if self.ranks(p.name) else p for p in self.parts(one))
-            made = replace(made, **{field: parts})
-            if isinstance(made, tree.Op):
-                made = replace(made, families=tuple(f for f in made.families if not f.axes))
-            if parts != self.parts(one) or not machine:
-                made = replace(made, name=rank.named(one.name))
-                note = f"in {made.name}, where {rank.variable} is {listing(rank.axes)}"
-                self.problems.members[type(made), made.name] = note
-            yield made
+            yield self.copy(one, rank)
+
+    def of(self, one: Any) -> tuple[Rank, ...]:
+        """The ranks of a declaration."""
+        if not isinstance(one, tree.Op):
+            return self.served(one) if isinstance(one, tree.Machine) else ()
+        first = self.ops[one.name]
+        if first is one or not any(f.axes for f in (*one.families, *first.families)):
+            return self.ranks(one.name)
+        place, there = (head(op.span, f"op {op.name}") for op in (one, first))
+        self.problems.say("TG102.name", place, there, name=one.name, kind="an op")
+        return ()
+
+    def copy(self, one: Any, rank: Rank) -> Any:
+        """An op or a machine as it is for one rank. A machine of ops of that rank keeps its name."""
+        which, old = "parts" if isinstance(one, tree.Op) else "ops", self.parts(one)
+        parts = tuple(replace(p, name=rank.named(p.name)) if self.ranks(p.name) else p for p in old)
+        made = Copy(self.problems, rank, {} if isinstance(one, tree.Op) else None).put(replace(one, **{which: ()}), "")
+        if isinstance(one, tree.Op):
+            made = replace(made, families=tuple(f for f in made.families if not f.axes))
+        elif parts == old:
+            return replace(made, ops=parts)
+        name = rank.named(one.name)
+        self.problems.members[type(one), name] = f"in {name}, where {rank.variable} is {listing(rank.axes)}"
+        return replace(made, name=name, **{which: parts})
 
     def parts(self, one: Any) -> tuple[tree.Name, ...]:
         """The ops that a declaration names."""
@@ -148,7 +153,7 @@ class Ranks:
             if len(set(words)) < len(group.items) or not words or family.variable in words:
                 self.problems.say("TG175.words", group.span, variable=family.variable)
             elif len(words) in met:
-                self.problems.say("TG175.rank", group.span, met[len(words)], count=len(words))
+                self.problems.say("TG175.rank", group.span, met[len(words)], count=counted(len(words), "axis"))
             else:
                 met[len(words)] = group.span
                 yield Rank(family.variable, words)

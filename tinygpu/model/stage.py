@@ -229,10 +229,10 @@ def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Ar
 def _lawful(said: Clauses, table: Mapping[str, Factor], around: Around) -> bool:
     """Whether the copy is done by the block, with factors of its own."""
     problems, of_block = around.scope.problems, {a.name for a in around.launch.block}
-    before = problems.told
+    before = len(problems)
     for factor in table.values():
         if factor.sort == "grid":
             problems.say("TG543.grid", factor.span)
         if factor.sort != BLOCK and factor.name in of_block and not said.work:
             problems.say("TG102.of_block", factor.span, name=factor.name)
-    return problems.told == before
+    return len(problems) == before

@@ -161,8 +161,8 @@ class Each(Node, repeated="value"):
     value: Any
 
 
-# Sized stands only inside a Group, Each only in lists
-Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field | Joined
+# Sized stands only inside a Group; Joined and Each are gone when a term is asked what it means
+Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -193,8 +193,6 @@ def level(expr: Any) -> float:
             return RANK["term"]
         case Binary(op) | Joined(_, op):
             return LEVELS[op][0]
-        case Each():
-            return RANK["expr"]
         case Unary():
             return RANK["signed"]
     return RANK["primary"]
@@ -205,6 +203,9 @@ def show(part: Any, wanted: float = 0) -> str:
     line may be broken."""
     if isinstance(part, tuple):
         return ", ".join(part) if part and isinstance(part[0], str) else f",{BREAK}".join(show(one, wanted) for one in part)
+    if isinstance(part, Each):
+        text = show(part.value, wanted)
+        return f"{text}.." if text.isidentifier() else f"{text} .."
     if not isinstance(part, Node):
         return part or ""
     text = _show(part)
@@ -223,9 +224,6 @@ def _show(node: Any) -> str:
             a, b = show(left, before), show(right, RANK["term"] if level(node) == RANK["term"] else behind)
             return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
 
-        case Each(value):
-            text = show(value)
-            return f"{text}.." if text.isidentifier() else f"{text} .."
         case Joined(value, op):
             return f"{show(value, LEVELS[op][1])} {op} .."
 
@@ -242,7 +240,8 @@ def _show(node: Any) -> str:
 def _field(value: Any, rule: str) -> str:
     """What a field is shown as: an expression of a rule, the `left` side of an equation, the `sign` of an update; of a truth value its word."""
     if rule == "left":
-        return show(value) if len(value) == 1 and not (isinstance(value[0], str) and value[0].endswith("..")) else f"({show(value)})"
+        alone = len(value) == 1 and not (isinstance(value[0], str) and value[0].endswith(".."))
+        return show(value) if alone else f"({show(value)})"
     if rule == "then":
         return " then ".join(map(show, value))
     if rule == "sign":
