@@ -73,7 +73,7 @@ def _outside(declaration: Any, problems: Problems) -> None:
     for node in nodes(declaration):
         if isinstance(node, tree.Each | tree.Joined) or any(map(_dotted, _texts(node))):
             machine = isinstance(declaration, tree.Machine)
-            problems.say("TG175.served" if machine else "TG175.outside", node.span)
+            problems.say("TG178.served" if machine else "TG178.outside", node.span)
 
 
 def _texts(node: Any) -> Iterator[str]:
@@ -140,7 +140,7 @@ class Ranks:
             if one and one.parts:
                 self.found[name] = self.common(one)
             for other in several[1:]:
-                self.problems.say("TG175.two", other.span, several[0].span)
+                self.problems.say("TG178.two", other.span, several[0].span)
             if several:
                 self.found[name] = tuple(self.chosen(several[0]))
         return self.found[name]
@@ -151,9 +151,9 @@ class Ranks:
         for group in family.axes:
             words = tuple(item.name for item in group.items if isinstance(item, tree.Name))
             if len(set(words)) < len(group.items) or not words or family.variable in words:
-                self.problems.say("TG175.words", group.span, variable=family.variable)
+                self.problems.say("TG178.words", group.span, variable=family.variable)
             elif len(words) in met:
-                self.problems.say("TG175.rank", group.span, met[len(words)], count=counted(len(words), "axis"))
+                self.problems.say("TG178.rank", group.span, met[len(words)], count=counted(len(words), "axis"))
             else:
                 met[len(words)] = group.span
                 yield Rank(family.variable, words)
@@ -163,7 +163,7 @@ class Ranks:
         families = [part for part in self.parts(one) if self.ranks(part.name)]
         for other in families[1:]:
             if self.ranks(other.name) != self.ranks(families[0].name):
-                self.problems.say("TG175.other", other.span, families[0].span, name=other.name, other=families[0].name)
+                self.problems.say("TG178.other", other.span, families[0].span, name=other.name, other=families[0].name)
                 return ()
         return self.ranks(families[0].name) if families else ()
 
@@ -173,7 +173,7 @@ class Ranks:
         if ranks:
             for name in machine.ops:
                 if not self.ranks(name.name) and name.name in {*self.ops, *self.every}:
-                    self.problems.say("TG175.mixed", name.span, name=name.name)
+                    self.problems.say("TG178.mixed", name.span, name=name.name)
             return ranks
         dotted = any(isinstance(n, tree.Each | tree.Joined) or any(map(_dotted, _texts(n))) for n in nodes(machine.clauses))
         mine = {self.member(name.name) for name in machine.ops} if dotted else set()
@@ -240,9 +240,9 @@ class Copy:
         stem = "" if name == self.rank.variable else name.removesuffix(f"_{self.rank.variable}")
         made = name if stem == name else stem + axis
         if made != name and not axis:
-            self.problems.say("TG175.once", span, name=name)
+            self.problems.say("TG178.once", span, name=name)
         elif self.made is not None and (other := self.made.setdefault(made, name)) != name:
-            self.problems.say("TG175.same", span, name=name, other=other, made=made)
+            self.problems.say("TG178.same", span, name=name, other=other, made=made)
         return made
 
 

@@ -64,13 +64,6 @@ class Equations(Node, equations="*names", shown="{names}"):
     names: tuple[str, ...]
 
 
-class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
-    """`launch partial { work … compute … }`."""
-
-    name: str
-    clauses: tuple[Clause, ...]
-
-
 class ForEquation(Node, for_equation="equation clauses", shown="for {equation}"):
     """`for s { compute … }`: overrides for one equation."""
 
