@@ -49,8 +49,8 @@ def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, Names
         names.lawful(one, params)
     ops = {d.name: d for d in file.declarations if isinstance(d, tree.Op)}
     kept = (d for d in file.declarations if not isinstance(d, tree.Def))
-    made = tuple(names.declaration(d, ops, params) for d in kept)
-    return replace(file, declarations=made), names
+    made = tuple(names.declaration(problems.enter(d), ops, params) for d in kept)
+    return replace(problems.enter(file), declarations=made), names
 
 
 @dataclass(slots=True)

@@ -126,13 +126,13 @@ def shared_out(
 
 def _lawful(said: Clauses, table: Mapping[str, Factor], of_block: Sequence[Axis], problems: Problems) -> bool:
     """Whether the copy is done by the block, with factors of its own."""
-    before, names = problems.told, {a.name for a in of_block}
+    before, names = len(problems), {a.name for a in of_block}
     for factor in table.values():
         if factor.sort == "grid":
             problems.say("TG543.grid", factor.span)
         if factor.sort != BLOCK and factor.name in names and not said.work:
             problems.say("TG102.of_block", factor.span, name=factor.name)
-    return problems.told == before
+    return len(problems) == before
 
 
 def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> tuple[tuple[int, ...], Layout]:

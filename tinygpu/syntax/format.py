@@ -68,7 +68,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
     if len(header) <= WIDTH and not comments.inside(tensors):
         rows = [Row(0, header, op.span, "open")]
     else:
-        rows = [Row(0, f"{header.partition('(')[0]}(", replace(op.span, end=op.span.start), "open")]
+        rows = [Row(0, f"{show(replace(op, inputs=())).partition('() ->')[0]}(", replace(op.span, end=op.span.start), "open")]
         rows += _tensor_rows(op.inputs)
         rows.append(Row(0, ") -> (", _after(op.inputs, op.span, comments), "turn"))
         rows += _tensor_rows(op.outputs)
