@@ -54,6 +54,7 @@ class Reader:
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
     within: Rows | None = None
+    quick: bool = False  # whether the solver is not asked
 
     def thing(self, node: ast.AST) -> Thing:
         """What a name, or an attribute of `cuda`, is."""
@@ -126,10 +127,13 @@ class Reader:
 
     def fits(self, term: Term, kind: str) -> bool:
         """Whether an integer is seen, or proved, to fit."""
-        rows, here = self.within or ({}, self.here)
-        return self.width.fits(term, kind, self.here) or (
-            self.within is not None and any(self.width.fits(t, kind, here) for t in (term, exchange(term, rows)))
-        )
+        places = [(term, self.here)]
+        if self.within is not None:
+            if term in self.within.fit and kind in ("ix", "natural"):
+                return True
+            places[:0] = [(exchange(term, self.within.axes), self.within.here)] if self.within.axes else []
+            places += [(term, self.within.here)]
+        return any(self.width.fits(t, kind, where, self.quick) for t, where in places)
 
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
@@ -158,14 +162,25 @@ class Reader:
         """Where an element lies: at an offset; of a strided array at an index for each axis."""
         if memory.axes:
             return tuple(map(self.index, paced(node, memory, self.thing)))
+        around = self.quick, self.within
         try:
-            return (self.index(node),)
+            return (self._placed(node, memory, around[0]),)
+        finally:
+            self.quick, self.within = around
+
+    def _placed(self, node: ast.expr, memory: Pointer, quick: bool) -> Term:
+        """An offset: its integers are seen to fit by the form of the place, and only then is the solver asked."""
+        self.quick, self.within = True, None
+        if memory.extents:
+            read = replace(self, width=Unasked(())).index
+            self.within = rows_of(node, memory.extents, self.here, self.width, read)
+        try:
+            return self.index(node)
         except Differs as error:
-            if not error.open_ or not memory.extents or self.within:
+            if quick or not error.open_:
                 raise
-        self.within = rows_of(node, memory.extents, self.here, self.width, replace(self, width=Unasked(())).index)
-        found, self.within = (self.index(node),), None
-        return found
+        self.quick = False
+        return self.index(node)
 
     def _maybe(self, node: ast.expr) -> Term:
         self.lazy += 1
