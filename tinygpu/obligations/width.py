@@ -1,6 +1,6 @@
 """Every subterm of every index, guard and extent fits the integer type it is emitted in.
 
-    limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box
+    limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box; on a GPU, as CPUs count to 2⁶³ − 1
     limits(sizes) ≤ 2⁶³ − 1  ⊢  −2⁶³ ≤ t ≤ 2⁶³ − 1        where the limits do not say so: t is made of data, or has no least value
     the operands of // and % are not negative, divisors at least 1
 

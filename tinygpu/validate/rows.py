@@ -1,9 +1,9 @@
 """What an access says of the numbers that its place is computed from, since it is inside of its array.
 
-    0 ≤ (r·E + i) < N·E,  0 ≤ i < E  ⇒  0 ≤ r < N        and no extent is 0
+    0 ≤ (r·E + i) < N·E,  0 ≤ i < E  ⇒  0 ≤ r < N        and no extent is 0, so r ≤ r·E ≤ r·E + i < N·E: where that fits, all do
 
-Comes in: the place of an access in a text, and the extents of the array. Goes out: its rows r as indices of axes N, and the place where these are
-known. The one idea: every access is compared with one of the program, which is inside as is proved; so of a row nothing is asked that its place has said.
+Comes in: the place of an access in a text, and the extents of the array. Goes out: parts of it that fit, or its rows r as indices of axes N, and the
+place where these are known. The one idea: every access is compared with one of the program, which is inside as is proved; so of a row nothing is asked that its place has said.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from math import prod
 
-from tinygpu.category.term import Axis, Const, Term, Var
+from tinygpu.category.term import Axis, Const, Term, Var, exchange
 from tinygpu.record import dataclass
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.width import Width
@@ -28,9 +28,18 @@ class Rows:
     axes: Mapping[Term, Term]
     here: Here
 
+    def fits(self, term: Term, kind: str, here: Here, shown: Callable[[Term, str, Here], bool]) -> bool:
+        """Whether an integer of the place fits, as it is one of those parts, or as is `shown`: of it as one of those axes, or where more is known."""
+        if kind in ("ix", "natural") and term in self.fit:
+            return True
+        seen = bool(self.axes) and shown(exchange(term, self.axes), kind, self.here)
+        return seen or shown(term, kind, here) or shown(term, kind, self.here)
 
-def rows_of(node: ast.expr, extents: tuple[Term, ...], here: Here, width: Width, term: Callable[[ast.expr], Term]) -> Rows:
-    """The rows of a place, by `term`, which reads expressions and asks nothing of them."""
+
+def rows_of(node: ast.expr, extents: tuple[Term, ...], here: Here, width: Width, term: Callable[[ast.expr], Term]) -> Rows | None:
+    """The rows of a place in an array of those extents, if they are known, by `term`, which reads expressions and asks nothing of them."""
+    if not extents:
+        return None
     here = reduce(Here.under, (extent >= 1 for extent in extents), here)
     parts = {term(node): Axis("place", prod(extents, start=Const(1)))}
     for count, (row, times, by, digit) in zip(range(len(extents) - 1, 0, -1), _digits(node), strict=False):

@@ -80,7 +80,13 @@ class Width:
         return bool(self.known[key])
 
     def limited(self, count: Term) -> bool:
-        """Whether a number of elements is at most the largest index."""
+        """Whether a number of elements is at most the largest index.
+
+        >>> n, m = Var("n"), Var("m")
+        >>> width = Width((n * m,))
+        >>> width.limited(m * n), width.limited(m * n + 1), width.limited(m * n * 2), width.limited(Const(4096))
+        (True, False, False, True)
+        """
         form = polynomial(canonical(count))
         return any(over(limit, form) for limit in (*self.forms, constant(self.least)))
 
