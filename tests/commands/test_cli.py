@@ -95,12 +95,22 @@ def test_an_old_encoding_of_the_terminal(run, root):
 def test_progress_is_said_after_a_while(capsys):
     import time
 
+    from tinygpu.category.deadline import about, within
     from tinygpu.commands.together import Progress
+    from tinygpu.diagnostic import Label, Span
 
     with Progress(patience=0.02) as now:
         now("checking matmul_tile (1 of 3)")
         time.sleep(0.1)
     assert capsys.readouterr().err == "checking matmul_tile (1 of 3) …\n"
+    with Progress(patience=0.01) as now, within(9), about("x[i] is inside n", (Label(Span("a", line=3)),)):
+        now("checking m")
+        time.sleep(0.3)
+    assert re.search(r"checking m … \d+ s: line 3: x\[i\] is inside n\n", capsys.readouterr().err)
+    with Progress(patience=0.01) as now, within(9), about("number 2.0 is x[i]", (Label(Span("a", line=3)),)):
+        now("checking m")
+        time.sleep(0.3)
+    assert re.search(r"checking m … \d+ s: line 3\n", capsys.readouterr().err)  # no name of the checker's
     with Progress() as now:
         now("quick")
     assert capsys.readouterr().err == ""
