@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
+from tinygpu.category.dtype import SIGNED
 from tinygpu.category.operation import COMPARISONS
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Read, Term, Var, variables
 
@@ -97,7 +98,8 @@ class _Point:
     def _any(self, what: Any, dtype: str) -> Value:
         """The number of a cell, small and never 0."""
         if what not in self.drawn:
-            number = self.chance.choice((-1, 1)) * self.chance.randint(1, 9)
+            sign = -1 if self.chance.random() < 0.5 and (dtype in FLOATS or dtype in SIGNED) else 1
+            number = sign * self.chance.randint(1, 9)
             self.drawn[what] = (
                 number > 0 if dtype == BOOL else Fraction(number, self.chance.randint(1, 3)) if dtype in FLOATS else number
             )
