@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
+from tinygpu.category.decide import holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -197,8 +198,10 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     """
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
-    axes = tuple(Axis(name, extent) for name, extent in extents.items())
-    simple = simplify(goal, Region(axes, hypotheses))
+    region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
+    if all(holds(part, region) for part in conjuncts(goal)):
+        return True
+    simple = simplify(goal, region)
     return all(isinstance(part, App) and part.op == "eq" and part.args[0] == part.args[1] for part in conjuncts(simple))
 
 
