@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from tinygpu.category.decide import holds
 from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
@@ -53,6 +54,26 @@ def bound(axes: tuple[Axis, ...], body: Body, outputs: frozenset[str]) -> Nest:
             case name, top:
                 new[name] = replace(new[name], extent=smaller(new[name].extent, top))
     return Nest(tuple(new[a.name] for a in axes), tuple(guards), _bound_loops(assume(body, facts), names))
+
+
+def contributed(body: Body) -> Body:
+    """What adds the unit of its fold where a condition fails, adds nothing there.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> j, k = Var("j"), Var("k")
+    >>> (step,) = contributed((Assign("s", (), select(j <= k, Read("x", (k,), "f32"), Const(0.0, "f32")), update="sum"),))
+    >>> text(step.guard), text(step.value)
+    ('j <= k', 'x[k]')
+    """
+
+    def each(step: Step) -> Body:
+        match step:
+            case Assign(value=App("select", (guard, value, nothing)), update=str(update)) if update and not reads(guard):
+                if nothing == as_monoid(update).unit(value.dtype):
+                    return (replace(step, guard=conjunction(step.guard, guard), value=value),)
+        return (step,)
+
+    return map_steps(body, each)
 
 
 def common(body: Body, targets: Collection[str]) -> tuple[Term, ...]:
