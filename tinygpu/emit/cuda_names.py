@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
-from tinygpu.category.linear import polynomial, replace_atoms
+from tinygpu.category.linear import Polynomial, polynomial, replace_atoms
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, reads, walk
 from tinygpu.category.text import unused
 from tinygpu.emit.python import identifier
@@ -68,7 +68,7 @@ def anywhere(term: Term, box: Known) -> bool:
     (True, False)
     """
     divisions = [part for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    natural = {part: polynomial(Var(f"natural {number}")) for number, part in enumerate(divisions)}
+    natural: dict[Term, Polynomial] = {part: polynomial(Var(f"natural {number}")) for number, part in enumerate(divisions)}
     return all(
         at_corner(replace_atoms(polynomial(d.args[0]), lambda atom: natural.get(atom, {(atom,): 1})), box) for d in divisions
     )

@@ -114,8 +114,8 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
             held = tuple(s for s in arrays_in(nest.body, "thread") if s.name in _made(after))
             loops: tuple[Axis, ...] = (*around, loop.axis)
             if guard == TRUE and not said:
-                loops, own = one_loop(loops, [c.value for c in cells], row.name, lane.name, shapes)
-                cells = tuple(replace(c, value=substitute(c.value, own)) for c in cells)
+                loops, digits = one_loop(loops, [c.value for c in cells], row.name, lane.name, shapes)
+                cells = tuple(replace(c, value=substitute(c.value, digits)) for c in cells)
             usual = Shape(block=FEW) if _far(cells, row, lane, loops[-1], shapes) else Shape()
             shape = said or usual.shared_by(len(cells))
             return Tile(row, lane, outer, loops[:-1], loops[-1], dtype, cells, after, shape, guard, held)
