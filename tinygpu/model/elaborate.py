@@ -83,12 +83,12 @@ def elaborate(file: tree.File) -> Spec:
         seen: dict[str, Span] = {}
         for one in every.declarations:
             if isinstance(one, kinds):
-                _once(one, seen, problems)
+                _once(problems.enter(one), seen, problems)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
-            before = problems.told
-            made = _machines(declaration, _instances(declaration, served, problems), params, problems)
-            right = problems.told == before and declaration.name not in names.wrong
+            before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
+            made = _machines(declaration, instances, params, problems)
+            right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
@@ -111,7 +111,7 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
         if not isinstance(op, tree.Op) or op.name in served:
             continue
         before = len(scope.problems)
-        made = elaborate_op(op, scope)
+        made = elaborate_op(scope.problems.enter(op), scope)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None

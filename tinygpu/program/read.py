@@ -21,6 +21,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
+from tinygpu.program.copy import copied
 from tinygpu.program.expression import expression
 from tinygpu.program.loops import loop
 from tinygpu.program.render import launched
@@ -222,6 +223,8 @@ class Reader:
             self.count(statement)
             if isinstance(statement, tree.For):
                 found += self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
+            elif isinstance(statement, tree.Copy):
+                found += copied(self, statement, axes)
             elif (step := read_step(self, statement, axes)) is not None:
                 found.append(step)
         return tuple(found)
@@ -247,6 +250,11 @@ class Reader:
     def constants(self) -> Scope:
         """Where only numbers and params are known."""
         return Scope(self.problems, constants=dict(self.machine.constants) | self.listed)
+
+    def clauses(self) -> Scope:
+        """Where clauses stand: sizes and params are known."""
+        sizes = dict.fromkeys(self.op.sizes, self.op.span)
+        return replace(self.constants(), sizes=sizes, monoids=Monoids()).inside_brackets()
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
