@@ -133,6 +133,7 @@ class Tiled:
         inside = own[row.name] < row.extent, own[lane.name] < lane.extent
         cells = {c.name: fresh(f"{c.name}_cells") for c in tile.cells}
         here = (Var(rows.name), Var(lanes.name))
+        start = tuple(Assign(cells[c.name], here, c.start) for c in tile.cells)
         panel = panel_of((*tile.around, tile.loop), fresh, shape.block)
         fold = self._fold(panel, down, cells)
         body = (*self._fill(panel, lanes, own[lane.name]), *fold)
@@ -143,17 +144,9 @@ class Tiled:
         after = moved(after, lambda name, index: (cells[name], here) if name in cells else (name, index))
         end = For(rows, (For(lanes, (If(conjunction(*inside), after),)),))
         grid = (*tile.outer, down, across)
-        return Launch(grid, (), (*arrays, self._start(down, lanes, cells), *panel.around(body), end))
-
-    def _start(self, down: Axis, lanes: Axis, cells: Mapping[str, str]) -> Step:
-        """What accumulators start with, of the groups that have a row."""
-        shape = self.tile.shape
-        group, r = Axis(self.fresh("group"), Const(shape.groups), "time"), Axis(self.fresh("r"), Const(shape.rows), "time")
-        own = Var(group.name) * shape.rows
-        place = own + Var(r.name), Var(lanes.name)
-        start = tuple(Assign(cells[c.name], place, c.start) for c in self.tile.cells)
-        there = Var(down.name) * (shape.rows * shape.groups) + own < self.tile.row.extent
-        return For(group, (If(there, (For(r, (For(lanes, start),)),)),))
+        used = own[row.name] < row.extent + (shape.rows - 1)  # by a group that has a row
+        begin = For(rows, guarded(used, (For(lanes, start),), {*cells.values()}))
+        return Launch(grid, (), (*arrays, begin, *panel.around(body), end))
 
     def _fold(self, panel: Panel, down: Axis, cells: Mapping[str, str]) -> Body:
         """A few rows after the other: all steps of the panel, for all rows and vectors at once."""
