@@ -67,7 +67,7 @@ DEFECTS = (
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
     # schedules: machine → program
     Defect("a copy has no guard at the tensor's end", "derive/stage.py", "    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)", "    store = Assign(tile.array, there, value, guard=guard, span=stage.span)", "tests/derive/test_derive_stage.py"),
-    Defect("barriers are left out for threads too", "derive/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
+    Defect("barriers are left out for threads too", "derive/launch.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
     Defect("components are stored before the others are read", "derive/unpack.py", "        if self.now is None or isinstance(value, Const | Var) or", "        if self.now or isinstance(value, Const | Var) or", "tests/derive/test_unpack.py"),
     # printers
     Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'f"upto({bound})"', 'f"upto({bound} + 1)"', "tests/validate/test_specs.py"),

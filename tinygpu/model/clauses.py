@@ -100,6 +100,11 @@ def decided(machine: tree.Machine, constants: Mapping[str, int], problems: Probl
                 yield from taken(one.clauses) if _true(one.condition, Scope(problems, constants=constants)) else ()
             elif isinstance(one, tree.LaunchClause | tree.ForEquation | tree.Stage):
                 yield replace(one, clauses=tuple(taken(one.clauses)))
+            elif isinstance(one, tree.ProgramClause):
+                launches = (
+                    replace(s, clauses=tuple(taken(s.clauses))) if isinstance(s, tree.LaunchClause) else s for s in one.body
+                )
+                yield replace(one, body=tuple(launches))
             else:
                 yield one
 

@@ -22,6 +22,7 @@ from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_states
+from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
@@ -228,12 +229,15 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     turns = {a.name for e in op.states for a in (*indices(e, scope), *e.axes)} - {
         a.name for e in without_states(op).equations for a in indices(e, scope)
     }
+    parts, hand = derived(clauses, op, problems) if clauses.program else ((), None)
+    if parts and parts != (clauses,):
+        clauses = replace(clauses, several=parts)
     tables = [{n: f for n, f in factor_table(one, hiding).items() if n not in turns or f.carried} for one in clauses.launches]
     crossing: tuple[Tensor, ...] = ()
-    if clauses.program:
+    if clauses.program and not parts:
         launches = explicit(clauses, tables[0], scope, draft.place)
     else:
-        launches, crossing = several(clauses, without_states(op), tables, scope, conjunction(*op.where, *where), draft.place)
+        launches, crossing = several(clauses, without_states(op), tables, scope, conjunction(*op.where, *where), draft.place, hand)
     if draft.tree.arch == CPU:
         _registers((f for table in tables for f in table.values()), launches, problems)
     if len(problems) > before:

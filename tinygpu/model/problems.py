@@ -44,15 +44,25 @@ class Problems:
         return declaration
 
     def say(
-        self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: Any = "error", **words: object
+        self,
+        message: str,
+        span: Span,
+        *places: Span | Label | None,
+        near: Any = (),
+        verdict: Any = "error",
+        once: Any = False,
+        **words: object,
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
-        and terms as text. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
+        and terms as text; `once`, whatever the place. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
         code, _, name = message.partition(".")
         said = {word: _said(one) for word, one in words.items()}
         title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
         help = (suggestion(said["name"], near) if near else "") or help
+        if once and any(d.title == title for d in self.found):
+            self.told += 1
+            return WRONG  # where it stands first says enough
         notes = (self.note,) if self.note else ()
         self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, notes=notes, helps=(help,) if help else ()))
         return WRONG

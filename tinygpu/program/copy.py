@@ -20,6 +20,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, equal, reads, substitute, variables
 from tinygpu.model.clauses import Clauses
+from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Equation
 from tinygpu.model.ranges import occurrences
 from tinygpu.model.scope import Scope
@@ -55,10 +56,15 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
     if said.every:
         where = conjunction(*reader.op.where, *reader.machine.where)
         equation = Equation("the box", box, Const(0), statement.step.target.span)
-        block, arrow = shared_out(said, equation, of_block, where, reader.clauses())
+        block, arrow = shared_out(said, equation, of_block, where, _clauses(reader))
     else:
         block, arrow = _default(reader, step, box, of_block)
     return _looped(reader, step, (*axes, *box), block, arrow, of_block) if arrow is not None else ()
+
+
+def _clauses(reader: Reader) -> Scope:
+    """The names of clauses: sizes and params."""
+    return replace(reader.constants(), sizes=dict.fromkeys(reader.op.sizes, reader.op.span), monoids=Monoids()).inside_brackets()
 
 
 # ── the box ────────────────────────────────────────────────────────────────────────────────────────────────────────

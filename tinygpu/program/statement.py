@@ -97,10 +97,8 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
         case tree.Sync(kind, span=span):
             reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):
-            reader.problems.say("TG109.step", span, kind="compute")
-        case tree.LaunchClause(span=span):
-            reader.problems.say("TG109.step", span, kind="launch")
-        case tree.LaunchStatement(span=span):
+            reader.problems.say("TG175.clauses", span)
+        case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
             reader.problems.say("TG157.launch", span)
     return None
 
