@@ -104,3 +104,18 @@ def test_what_is_more_than_the_threads_is_copied_in_turns(extent: str, loops: in
     value = "0" if extent[0] == "u" else "x[g, a | 0]"
     made = program(f"shared s: {extent}\ncopy s[a] = {value}")
     assert sum(isinstance(s, For) for s in steps(made.launches[0].body)) == loops
+
+
+def test_what_waits_in_registers_is_stored_where_it_belongs() -> None:
+    same(
+        "shared s: f32[2, 16, 64]\nfor q < R { copy s[q % 2, r, c] = x[q, c | 0] if r < 8 by w\nbarrier\nstore w }",
+        "shared s: f32[2, 16, 64]\nfor q < R { local w: f32[4]\nfor lane < 4 in vector { w[lane] = x[q, tx*4 + lane | 0] if ty < 8 }\nbarrier\n"
+        "for lane < 4 in vector { s[q % 2, ty, tx*4 + lane] = w[lane] if ty < 8 } }",
+    )
+
+
+def test_registers_of_copies_have_their_own_loops() -> None:
+    """Where the second half stands, a loop of the text may have the name that the first half's would have."""
+    body = "shared s: f32[16, 64]\ncopy s[r, c] = x[g + r, c | 0] by w\nfor lane < 2 { barrier\nstore w }"
+    names = [s.axis.name for s in steps(program(body).launches[0].body) if isinstance(s, For)]
+    assert names.count("lane") == 1 and len(set(names)) == 2

@@ -89,6 +89,8 @@ DEFECTS = (
     Defect("a view is what lies in rows", "runtime/views.py", "    return None if found == _rows(shape) else found", "    return None", "tests/emit/test_views.py"),
     Defect("what is strided moves at once", "derive/wide.py", "        return not array.strided", "        return True", "tests/validate/test_specs.py::test_a_module_is_what_its_programs_say[views]"),
     Defect("strides change places", "emit/cuda_text.py", "zip(at, self.strides[read.tensor], strict=True)", "zip(at, self.strides[read.tensor][::-1], strict=True)", "tests/emit/test_views.py"),
+    Defect("what memory holds is read early", "validate/scope.py", "                elif any(r.index for r in reads(value.term)):", "                elif not reads(value.term) and reader.shuffles:", "tests/validate/test_edits.py"),
+    Defect("any number of elements fits", "validate/width.py", "        return any(over(limit, form) for limit", "        return not any(over(limit, form) for limit", "tinygpu/validate/width.py"),
     Defect("any stride is read", "validate/cast.py", "                if thing(pace) != Value", "                if thing(pace) == Value", "tests/validate/test_edits.py"),
     Defect("what nobody stores is left as it was", "runtime/launch.py", "        if goes_on:\n", "        if not goes_on:\n", "tests/emit/test_inplace.py"),
     Defect("32-bit indices are always taken", "runtime/launch.py", """{f'32 if {fits} else 64' if fits else '32'}""", "32", "tests/emit/test_cuda_call.py"),

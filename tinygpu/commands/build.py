@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tinygpu import runtime
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     machines = among(specs, arguments.machine, problems)
 
     jobs = processes(arguments.jobs)
+    import_module("tinygpu.emit.module")  # here, as each of the processes would load it, which takes as long as a small machine
+    import_module("tinygpu.validate.cpu")
 
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]

@@ -19,17 +19,18 @@ from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.monoid import Monoids
-from tinygpu.model.op import Equation
+from tinygpu.model.op import Equation, Tensor
 from tinygpu.model.ranges import occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, shared_out, threads_of
 from tinygpu.model.tile import Side
-from tinygpu.program.space import SPACES
+from tinygpu.program.space import LOCAL, SPACES
 from tinygpu.program.statement import assign
-from tinygpu.program.step import Assign, For, Step
-from tinygpu.program.traverse import map_terms
+from tinygpu.program.step import Array, Assign, For, Step
+from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
@@ -58,7 +59,10 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
         block, arrow = shared_out(said, equation, of_block, where, _clauses(reader))
     else:
         block, arrow = _default(reader, step, box, of_block)
-    return _looped(reader, step, (*axes, *box), block, arrow, of_block) if arrow is not None else ()
+    if arrow is None:
+        return ()
+    loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
+    return _waiting(reader, statement, loops, made) if statement.by else _inside(loops, made, made.span)
 
 
 def _clauses(reader: Reader) -> Scope:
@@ -131,12 +135,18 @@ def _origin(access: Read, axis: Axis) -> Term:
 
 
 def _looped(
-    reader: Reader, step: Assign, axes: tuple[Axis, ...], block: tuple[Axis, ...], arrow: Arrow, of_block: tuple[Axis, ...]
-) -> tuple[Step, ...]:
-    """The assignment in the copy's own loops, each index of the box as a term over them and the number of the thread."""
+    reader: Reader,
+    step: Assign,
+    axes: tuple[Axis, ...],
+    block: tuple[Axis, ...],
+    arrow: Arrow,
+    of_block: tuple[Axis, ...],
+    new: bool,
+) -> tuple[tuple[Axis, ...], Assign]:
+    """The copy's own loops, under `new` names where its halves stand apart, and the assignment in them, each index of the box as a term over them and the number of the thread."""
     there = reader.scope(axes).everything()
     own = [a for a in arrow.domain.axes if a.sort != "block"]
-    loops = [replace(a, name=reader.fresh(a.name) if a.name in there else a.name) for a in own]
+    loops = tuple(replace(a, name=reader.fresh(a.name) if new or a.name in there else a.name) for a in own)
     thread = digits(block, of_block)
     factors: Mapping[str, Term] = {**{a.name: Var(b.name) for a, b in zip(own, loops, strict=True)}, **thread.by_axis}
     region = Region((*axes, *loops))
@@ -144,7 +154,44 @@ def _looped(
     absent = (equal(thread.by_axis[a.name], 0) for a in block if a.name not in arrow.domain.names)
     mine = (*(substitute(g, factors) for g in arrow.domain.guard), *thread.domain.guard, *absent)
     made = map_terms(step, lambda term: simplify(substitute(term, box), region))
-    steps: tuple[Step, ...] = (replace(made, guard=conjunction(simplify(conjunction(*mine), region), made.guard)),)
+    return loops, replace(made, guard=conjunction(simplify(conjunction(*mine), region), made.guard))
+
+
+def _inside(loops: Sequence[Axis], step: Step, span: Span) -> tuple[Step, ...]:
+    """A step in loops, the first one outermost."""
+    steps: tuple[Step, ...] = (step,)
     for axis in reversed(loops):
-        steps = (For(axis, steps, step.span),)
+        steps = (For(axis, steps, span),)
     return steps
+
+
+# ── in two halves ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _waiting(reader: Reader, statement: tree.Copy, loops: tuple[Axis, ...], step: Assign) -> tuple[Step, ...]:
+    """The first half of a copy by way of registers, one for each turn of its loops; the second one waits for a `store`."""
+    name, span = statement.by or "", statement.span
+    if step.update or step.atomic:
+        reader.problems.say("TG175.halves", span)
+    if name in reader.declared and name not in reader.earlier:
+        reader.problems.say("TG102.array", span, reader.declared[name], title="local", name=name)
+    elif not reader.scope(()).hides(name, span, "the local"):
+        own, extents = reader.named(name), tuple(a.extent for a in loops)
+        reader.arrays[name], reader.declared[name] = Tensor(own, step.value.dtype, extents, "local", span), span
+        cell = Read(own, tuple(Var(a.name) for a in loops), step.value.dtype, span)
+        reader.waiting[own] = _inside(loops, replace(step, value=cell), span)
+        held = Assign(own, cell.index, step.value, guard=step.guard, span=step.span)
+        return (Array(own, step.value.dtype, extents, LOCAL, span=span), *_inside(loops, held, span))
+    return ()
+
+
+def stored(reader: Reader, statement: tree.Store) -> tuple[Step, ...]:
+    """`store r, q → steps`: the second halves."""
+    found: list[Step] = []
+    for name in statement.names:
+        array = reader.arrays.get(name)
+        if array is None or array.name not in reader.waiting:
+            reader.problems.say("TG175.store", statement.span, reader.declared.get(name), name=name)
+        else:
+            found += map_steps(reader.waiting[array.name], lambda step: (replace(step, span=statement.span),))
+    return tuple(found)

@@ -21,7 +21,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
-from tinygpu.program.copy import copied
+from tinygpu.program.copy import copied, stored
 from tinygpu.program.expression import expression
 from tinygpu.program.loops import loop
 from tinygpu.program.parts import Parts
@@ -82,6 +82,7 @@ class Reader:
     looped: set[str] = field(default_factory=set)
     around: int = 0
     made: int = 0
+    waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
 
     @property
     def op(self) -> Op:
@@ -231,10 +232,9 @@ class Reader:
         """What one statement stands for."""
         if isinstance(statement, tree.For):
             return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
-        if isinstance(statement, tree.Copy):
-            return copied(self, statement, axes)
-        step = read_step(self, statement, axes)
-        return () if step is None else (step,)
+        if isinstance(statement, tree.Copy | tree.Store):
+            return copied(self, statement, axes) if isinstance(statement, tree.Copy) else stored(self, statement)
+        return () if (step := read_step(self, statement, axes)) is None else (step,)
 
     def count(self, statement: tree.Statement) -> None:
         """One more step; a loop over listed values counts its body again and again. Raises TinygpuError beyond MOST of them."""

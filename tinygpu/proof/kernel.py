@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
-from tinygpu.category.decide import decided
+from tinygpu.category.decide import decided, holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
 from tinygpu.category.region import Region
@@ -202,8 +202,10 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     """
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
-    axes = tuple(Axis(name, extent) for name, extent in extents.items())
-    simple = simplify(goal, Region(axes, hypotheses))
+    region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
+    if all(holds(part, region) for part in conjuncts(goal)):
+        return True
+    simple = simplify(goal, region)
     return all(isinstance(part, App) and part.op == "eq" and part.args[0] == part.args[1] for part in conjuncts(simple))
 
 

@@ -67,13 +67,20 @@ class Assign(
     atomic: bool = False
 
 
-class Copy(Node, copy="step clauses", shown="copy {step}"):
+class Copy(Node, copy="step by clauses", shown="copy {step}⟨ by {by}⟩"):
     """`copy s[r, c] = x[g*64 + r, c] { compute … vector v }`: an assignment at each point of a box, whose indices stand on its left side, shared
-    out among the threads of a block. `box` are the ranges that are written there, `s[r < 64, c]`, after `model.names`."""
+    out among the threads of a block; `by` are registers in which its values wait for a `store`. `box` are the ranges that are written there, `s[r < 64, c]`, after `model.names`."""
 
     step: Assign
     clauses: tuple[Any, ...] = ()
     box: tuple[Turn, ...] = ()
+    by: str | None = None
+
+
+class Store(Node, store="*names", shown="store {names}"):
+    """`store r`: what a copy by way of r has read is stored."""
+
+    names: tuple[str, ...]
 
 
 class Evaluate(Node, evaluate="*names", shown="compute {names}"):
@@ -168,7 +175,7 @@ class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
 
 
 Statement: TypeAlias = (
-    Array | Arrays | Let | Assign | Copy | Evaluate | For | Loops | If | Holds | Sync | LaunchStatement | LaunchClause
+    Array | Arrays | Let | Assign | Copy | Store | Evaluate | For | Loops | If | Holds | Sync | LaunchStatement | LaunchClause
 )
 
 
