@@ -32,7 +32,7 @@ from tinygpu.category.term import (
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.bound import interior
+from tinygpu.schedule.interior import interior
 from tinygpu.schedule.nest import (
     BACKWARDS,
     SIDE_BY_SIDE,
