@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
-from tinygpu.category.decide import holds
+from tinygpu.category.decide import decided, holds
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.known import Known
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
@@ -167,15 +168,20 @@ def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
 
 @lru_cache(maxsize=1024)  # as of what the solver is asked: the machines of a spec have many in common
 def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
-    """Whether the goal follows from the ranges among the hypotheses alone.
+    """Whether the goal follows from the ranges among the hypotheses alone, or they say that one of the hypotheses is false.
 
     >>> i = Var("i")
     >>> evident((i >= 0, i < 8), i < 9), evident((i < 8,), i < 9), evident((i >= 0,), i < 9)
     (True, False, False)
+    >>> evident((i >= 0, i < 8, App("not", (i < 9,), "bool")), i > 9)
+    True
     """
     natural, extents, facts = _ranges(hypotheses)
     if natural is None or not all(v in natural for v in variables(goal) if " " not in v):
         return False
+    denied = [h for h in hypotheses if isinstance(h, App) and h.op == "not"]
+    if any(decided(h.args[0], Known.of(extents, facts - {h})) for h in denied):
+        return True
     return settle(goal, extents, facts) == TRUE or by_digits(goal, extents, hypotheses)
 
 
