@@ -254,16 +254,16 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
 
 def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
+    not what was proved, an unknown that this is not known; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
     text = module(title, machines)
     gpu, cpu = each(lambda read: read(text, machines, file), (validate, validate_cpu))
     return text, (*gpu, *cpu)
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:
-    """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else."""
+    """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else, or cannot be read back."""
     text, found = read_back(title, machines)
-    wrong = [d for d in found if d.verdict == "error"]
+    wrong = [d for d in found if d.verdict in ("error", "unknown")]
     if wrong:
         raise TinygpuError(*wrong)
     return text

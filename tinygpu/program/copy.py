@@ -43,8 +43,7 @@ IN_A_COPY = tree.Work | tree.Compute | tree.Own | tree.Binding
 
 def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
     """`copy … → steps`, nothing after a message."""
-    scope, problems = reader.scope(axes), reader.problems
-    before = problems.told
+    scope, problems, before = reader.scope(axes), reader.problems, reader.problems.told
     for clause in statement.clauses:
         if not isinstance(clause, IN_A_COPY) or (isinstance(clause, tree.Compute) and clause.equation):
             problems.say("TG543.copy", clause.span)
