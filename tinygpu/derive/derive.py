@@ -14,6 +14,8 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Program
+from tinygpu.syntax.node import nodes
+from tinygpu.syntax.tree import Evaluate, LaunchClause
 
 
 def derive(machine: Machine) -> Program:
@@ -22,7 +24,8 @@ def derive(machine: Machine) -> Program:
         from tinygpu.derive.parts import Parts
         from tinygpu.program.read import read  # most machines are derived, and a check's start-up is part of its time
 
-        return read(machine, Parts(machine, building(machine)) if any(one.phases for one in machine.launches) else None)
+        derived = any(isinstance(node, LaunchClause | Evaluate) for node in nodes(machine.program))
+        return read(machine, Parts(machine, building(machine)) if derived else None)
     build = building(machine)
     course = (one for launch in machine.launches for one in (cleared(launch), pieces(launch)) if one is not None)
     launches = tuple(launched(build, machine, one) for one in course)

@@ -132,8 +132,10 @@ class Parts:
 
     def evaluate(self, reader: Reader, statement: tree.Evaluate, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`compute s, acc`: their steps, after which they are in cells of their names."""
-        build, launch = self.build, self.launch
-        assert launch is not None
+        build = self.build
+        if self.launch is None:
+            reader.problems.say("TG175.clauses", statement.span)
+            return ()
         loops = {a.name: a for a in build.axes if a.sort == "time"}
         around = tuple(loops[a.name] for a in axes if a.name in loops)
         for axis in (a for a in axes if a.name in loops and not same(a.extent, loops[a.name].extent)):
@@ -162,6 +164,8 @@ class Parts:
         mine = [p for p in self.todo[: last + 1] if p.target not in later]
         self.todo = [p for p in self.todo if p not in mine]
         before = len(reader.problems)
+        for name in (n for n in statement.names if n not in {p.target for p in mine}):
+            reader.problems.say("TG175.twice", statement.span, reader.declared.get(name), name=name)
         for plan in mine:
             for loop in (a for a in plan.time if a not in around):
                 if plan.target in statement.names and plan.kept:

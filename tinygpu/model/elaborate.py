@@ -230,6 +230,8 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
         a.name for e in without_states(op).equations for a in indices(e, scope)
     }
     parts, hand = derived(clauses, op, problems) if clauses.program else ((), None)
+    if len(problems) > before:
+        return []  # of what is not computed nothing has to be said
     if parts and parts != (clauses,):
         clauses = replace(clauses, several=parts)
     tables = [{n: f for n, f in factor_table(one, hiding).items() if n not in turns or f.carried} for one in clauses.launches]

@@ -103,6 +103,8 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope, hand: Hand | 
     named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
     if hand is not None and one.launch in hand.compute:
         named += hand.compute[one.launch].items()
+        if not named:
+            return ()
     for name, span in ((name, span) for name, span in named if name not in every):
         scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
