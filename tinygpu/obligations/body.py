@@ -44,6 +44,7 @@ from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart, finite
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
+from tinygpu.obligations.signs import signed
 from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
@@ -78,7 +79,7 @@ def same(
         for said in same(value, claim, point, labels, symbols):
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
-    value, claim = map(cancel, united(bare(value), claim))
+    value, claim = map(cancel, united(*signed(bare(value), claim)))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
