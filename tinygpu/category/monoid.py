@@ -182,7 +182,9 @@ SCALARS: Mapping[str, Monoid] = {
         Monoid("any", "or", {BOOL: False}, idempotent=True),
         Monoid("all", "and", {BOOL: True}, idempotent=True),
         Monoid("bitor", "bitor", dict.fromkeys(INTEGERS, 0), idempotent=True, atomic=WORDS_OF_BITS, word=False),
-        Monoid("bitand", "bitand", {d: -1 if d in SIGNED else RANGE[d][1] for d in INTEGERS}, True, atomic=WORDS_OF_BITS, word=False),
+        Monoid(
+            "bitand", "bitand", {d: -1 if d in SIGNED else RANGE[d][1] for d in INTEGERS}, True, atomic=WORDS_OF_BITS, word=False
+        ),
         Monoid("xor", "xor", dict.fromkeys(INTEGERS, 0), atomic=WORDS_OF_BITS, word=False),
     )
 }

@@ -103,10 +103,8 @@ def place(condition: Term, name: str) -> Term | None:
 def _at(fold: Fold, axis: Axis, point: Term) -> Fold:
     """The fold without an axis that has one point."""
     bind = {axis.name: point}
-    guard = conjunction(within(point, axis.extent), substitute(fold.guard, bind))
-    return one_point(
-        replace(fold, axes=tuple(x for x in fold.axes if x is not axis), guard=guard, body=substitute(fold.body, bind))
-    )
+    guard, rest = conjunction(within(point, axis.extent), substitute(fold.guard, bind)), (x for x in fold.axes if x is not axis)
+    return one_point(replace(fold, axes=tuple(rest), guard=guard, body=substitute(fold.body, bind)))
 
 
 def over(fold: Fold, axis: Axis) -> Fold:
