@@ -33,7 +33,10 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
         agreed = _told(choice, found, binders, hidden)
         bounded = _bounded(part, found)
         for axis in wanted.axes:
-            ends = (*bounded, *_bounded(part, {}))  # where all that is there is told, one number may be two axes: of `k <= i` the `k == i`
+            ends = (
+                *bounded,
+                *_bounded(part, {}),
+            )  # where all that is there is told, one number may be two axes: of `k <= i` the `k == i`
             term = next((x for x, end in ends if polynomial(end) == polynomial(axis.extent)), None)
             if axis.name not in found and term is not None:
                 found[axis.name] = term
