@@ -75,11 +75,11 @@ class Course:
     def beside(self, read: Read, known: Mapping[Term, Term]) -> Term | None:
         """The cell of this thread that holds what is known of another element: its place is another number for a factor of registers."""
         names = {a.name for a in self.place.cells}
-        for own, cell in known.items():
-            if isinstance(own, Read) and own.tensor == read.tensor:
-                bind = {i.name: j for i, j in zip(own.index, read.index, strict=True) if isinstance(i, Var) and i.name in names}
-                if substitute(own, bind) == read and bind:
-                    return substitute(cell, bind)
+        for mine, held in known.items():
+            if isinstance(mine, Read) and mine.tensor == read.tensor:
+                bind = {i.name: j for i, j in zip(mine.index, read.index, strict=True) if isinstance(i, Var) and i.name in names}
+                if substitute(mine, bind) == read and bind:
+                    return substitute(held, bind)
         return None
 
     def set(self, state: Equation, target: Read, value: Term, time: Term | None = None) -> tuple[Step, ...]:
