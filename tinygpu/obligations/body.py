@@ -21,6 +21,7 @@ from tinygpu.category.term import (
     TRUE,
     App,
     Fold,
+    Read,
     Term,
     Var,
     conjunction,
@@ -80,6 +81,7 @@ def same(
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
     value, claim = map(cancel, united(*signed(bare(value), claim)))
+    value = yield from indexed(value, claim, point, labels)
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -100,6 +102,26 @@ def same(
         value, claim = yield from named(value, claim, wanted, point, labels, symbols)
     value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def indexed(value: Term, claim: Term, point: Region, labels: tuple[Label, ...]) -> Generator[Claim, None, Term]:
+    """The value with the claim's folds in the indices of what both read, `x[argmax …]`, and the formulas that say that they are the same."""
+    wanted = [t for t in outside(claim) if isinstance(t, Read) and any(map(folds, t.index))] if value != claim else []
+    for ours in (
+        [t for t in outside(value) if isinstance(t, Read) and t not in wanted and any(map(folds, t.index))] if wanted else ()
+    ):
+        for theirs in (t for t in wanted if t.tensor == ours.tensor and t.index != ours.index):
+            for a, b in zip(ours.index, theirs.index, strict=True):
+                if a != b:
+                    yield from same(uncast(a), uncast(b), point, labels)
+            value = put(value, ours, theirs)
+            break
+    return value
+
+
+def uncast(index: Term) -> Term:
+    """The integer that is an index."""
+    return index.args[0] if isinstance(index, App) and index.op == "cast" else index
 
 
 def one_more(value: Term, claim: Term, point: Region) -> Term:

@@ -57,7 +57,7 @@ from tinygpu.obligations.trace import (
     replaced,
     started,
 )
-from tinygpu.obligations.window import prefixed, shown, together
+from tinygpu.obligations.window import all_step, prefixed, shown
 from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.program.traverse import written as written_in
@@ -167,7 +167,7 @@ class Execution:
         value = shown(step.value, value, inner, self.resolve)
         if not cells.private:
             own = partial(self.resolve, cells.at(index))
-            if not step.atomic and (scan := together(own, value, guard, step.update, point)):
+            if not step.atomic and (scan := all_step(own, value, guard, step.update, point)):
                 (inner, value), step = scan, replace(step, update="")
             return self.publish(cells, index, value, inner, step)
         if not cells.formals and guard != TRUE and (both := prefixed(cells.value, value, guard, step.update, point)):

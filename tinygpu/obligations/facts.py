@@ -45,7 +45,6 @@ from tinygpu.category.total import INFINITE, limited, total
 from tinygpu.obligations.counted import counted
 from tinygpu.obligations.finite import HIGH, LOW, apart
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
-from tinygpu.obligations.picked import picked
 from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
@@ -212,10 +211,9 @@ def _infinities(terms: dict[Term, None]) -> Iterator[Term]:
 
 
 def _counts(terms: dict[Term, None]) -> Iterator[Term]:
-    """How large sums of integers are, and where extremes of them lie."""
-    for number, fold in enumerate(t for t in terms if isinstance(t, Fold)):
+    """How large sums of integers are."""
+    for fold in (t for t in terms if isinstance(t, Fold)):
         yield from counted(fold)
-        yield from picked(fold, number)
 
 
 def _functions(terms: dict[Term, None]) -> Iterator[Term]:

@@ -93,7 +93,7 @@ def prefixed(own: Term, value: Term, guard: Term, update: str, point: Region) ->
     return None if form is None else known_as(form, select(guard, value, own), point.names)
 
 
-def together(own: Callable[[Region], Term], value: Term, guard: Term, update: str, point: Region) -> tuple[Region, Term] | None:
+def all_step(own: Callable[[Region], Term], value: Term, guard: Term, update: str, point: Region) -> tuple[Region, Term] | None:
     """Where all threads are that take a step of a scan or keep what is their `own`, and what each of them holds then."""
     last = Region(point.axes, point.guard[:-1])
     for here, condition in ((point, guard), (last, conjunction(*point.guard[-1:], guard))):
