@@ -27,10 +27,10 @@ from tinygpu.category.term import (
     conjunction,
     equal,
     negation,
+    outside,
     reads,
     substitute,
     walk,
-    whole,
 )
 from tinygpu.obligations.made import is_made, value_of
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -109,7 +109,7 @@ def with_places(claim: Claim, held: Held) -> Claim:
     if not isinstance(claim, Obligation):
         return claim
     said = (*claim.hypotheses, claim.goal)
-    facts = list(picked(dict.fromkeys(t for s in said for t in walk(s, leave=whole))))
+    facts = list(picked(dict.fromkeys(t for s in said for t in outside(s))))
     for number, read in enumerate(dict.fromkeys(r for t in said for r in reads(t) if r.tensor in held)):
         names, fold = held[read.tensor]
         here = substitute(fold, dict(zip(names, read.index, strict=True)))
