@@ -64,6 +64,16 @@ def lengths(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str
     return chance.integers(most // 2, most, shape, dtype=np.int32) + 1
 
 
+def shuffled(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """A permutation, the same each time."""
+    return np.random.default_rng(1).permutation(shape[0]).astype(np.int32)
+
+
+def shuffled_back(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
+    """Its inverse."""
+    return np.argsort(shuffled(chance, shape, sizes)).astype(np.int32)
+
+
 def turned(chance: np.random.Generator, shape: tuple[int, ...], sizes: dict[str, int]) -> Array:
     """A matrix by columns."""
     return chance.standard_normal(shape[::-1], dtype=np.float32).T
@@ -200,6 +210,10 @@ DATA = (
     Case("products of groups", "grouped", "grouped", {"M": 1024, "K": 512, "N": 512, "G": 8, "B": 16}, peers.grouped, "x[block] @ w[group], block by block", draw={"group": below("G")}),
     Case("paged attention", "paged", "paged", {"B": 16, "H": 16, "P": 1024, "S": 16, "L": 64}, peers.paged, "K[table], a product, softmax, a product, for each b",
          draw={"table": below("P"), "len": lengths, "a": lambda chance, shape, sizes: 0.125}),
+    Case("product, rows permuted", "parts", "scattered", CUBE, peers.scattered, "A @ B, * scale, out[to] = …", 0.4, draw={"to": shuffled, "from": shuffled_back}),
+    Case("rows of experts to their tokens", "parts", "combined", {"E": 2048, "T": 1024, "K": 256, "N": 256}, peers.combined, "x @ w, * gate, add.at(y, token, …)", draw={"token": below("T")}),
+    Case("starts of sorted bytes", "parts", "starts", LINE, peers.starts, "bincount, cumsum", draw={"x": octets}),
+    Case("windows of 32", "parts", "windows", LINE, peers.windows, "32 passes of multiply, add"),
     Case("scatter-add", "embedding", "scatter_add", {"V": 4096, "D": 256, "T": 16384}, peers.scatter_add, "add.at(y, idx, v)", draw={"idx": below("V")}),
 )  # fmt: skip
 

@@ -396,6 +396,32 @@ def _segment_sums(x: Array, off: Array, y: Array) -> None:
     y[full] = np.add.reduceat(x[: off[-1]], off[:-1][full])
 
 
+def scattered(i: Inputs, out: Array) -> None:
+    made = i["A"] @ i["B"]
+    made *= i["scale"]
+    out[i["to"]] = made
+
+
+def combined(i: Inputs, y: Array) -> None:
+    made = i["x"] @ i["w"]
+    made *= i["gate"][:, None]
+    y.fill(0)
+    np.add.at(y, i["token"], made)
+
+
+def starts(i: Inputs, first: Array) -> None:
+    first[0] = 0
+    np.cumsum(np.bincount(i["x"], minlength=256)[:-1], out=first[1:])
+
+
+def windows(i: Inputs, y: Array) -> None:
+    part = np.empty_like(y)
+    y.fill(0)
+    for r, w in enumerate(i["w"]):
+        np.multiply(i["x"][r : r + len(y)], w, out=part)
+        y += part
+
+
 def grouped(i: Inputs, y: Array) -> None:
     for block, g in enumerate(i["group"]):
         rows = slice(64 * block, 64 * block + 64)

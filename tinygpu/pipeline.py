@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
 LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
+LAYOUT = "laid_out"  # the name of every such program
 seconds: dict[str, float] = {}  # spent in each stage by this process
 watchers: list[Callable[[str, object], None]] = []  # called with each stage's name and result
 
@@ -140,7 +141,6 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
-    from tinygpu.program.lanes import instances
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
 
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
@@ -149,22 +149,25 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
     single = alone.program if alone else proof.program
     core = on_core(single)
-    return Built(machine, numbers, said, sizes, core, cpu_limits(instances(core)[0]))
+    return Built(machine, numbers, said, sizes, core, cpu_limits(core))
 
 
 @lru_cache(maxsize=64)
 def on_core(program: Program) -> Program:
     """What a CPU runs for a proved program: of the programs that it may run as, the best one that is proved."""
-    from tinygpu.program.lanes import instances
     from tinygpu.schedule.cpu import on_cpu
 
-    def right(laid_out: Program) -> bool:
-        """As one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places in them are hard to find
-        if no number says how long these are."""
-        once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
-        return once or all(_proved(one, LAID_OUT) for one in instances(laid_out))
+    return next(p for p in on_cpu(program) if p is program or _right(replace(p, name=LAYOUT)))
 
-    return next(p for p in on_cpu(program) if p is program or right(p))
+
+@lru_cache(maxsize=64)
+def _right(laid_out: Program) -> bool:
+    """Whether a layout is proved: as one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places
+    in them are hard to find if no number says how long these are. Machines of one op are often laid out alike, so it bears no machine's name."""
+    from tinygpu.program.lanes import instances
+
+    once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
+    return once or all(_proved(one, LAID_OUT) for one in instances(laid_out))
 
 
 def _alone(machine: Machine, program: Program) -> Proof | None:
@@ -243,21 +246,24 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
     from tinygpu.validate.launcher import Expected
 
     names = launcher_names([built.machine for built in machines])
-    return [Expected(name, built.program, built.cpu, built.limits) for name, built in zip(names, machines, strict=True)]
+    return [
+        Expected(name, built.program, built.cpu, built.limits, built.cpu_limits)
+        for name, built in zip(names, machines, strict=True)
+    ]
 
 
 def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
-    not what was proved; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
+    not what was proved, an unknown that this is not known; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
     text = module(title, machines)
     gpu, cpu = each(lambda read: read(text, machines, file), (validate, validate_cpu))
     return text, (*gpu, *cpu)
 
 
 def sound(title: str, machines: Sequence[Built]) -> str:
-    """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else."""
+    """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else, or cannot be read back."""
     text, found = read_back(title, machines)
-    wrong = [d for d in found if d.verdict == "error"]
+    wrong = [d for d in found if d.verdict in ("error", "unknown")]
     if wrong:
         raise TinygpuError(*wrong)
     return text

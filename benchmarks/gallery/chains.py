@@ -100,6 +100,7 @@ STEPS: Mapping[str, Step] = {
     "scale_columns": lambda t, x, i: x * i["factors"],
     "residual_times": lambda t, x, i: (x + i["other"]) * i["other"],
     "batch_norm": normed,
+    "batch_norm_channels": normed,
     "dropout": lambda t, x, i: t.where(i["kept"], x / i["chance"], 0.0),
     "sum_rows": lambda t, x, i: x.sum(1),
     "mean_rows": lambda t, x, i: x.mean(1),

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Numbers = tuple[int, ...]
-AXES = {1: ("",), 2: ("H", "W"), 3: ("T", "H", "W")}  # their letters in the names of sizes
-LENGTHS = {1: ("L",), 2: ("H", "W"), 3: ("T", "H", "W")}
+AXES = {1: ("L",), 2: ("H", "W"), 3: ("T", "H", "W")}  # sizes, and their letters in the names of others
 Parts = tuple[str, str, str, str, dict[str, int], Callable[[Any, Mapping[str, Any]], Any]]
 
 # rank, what, (images, groups, channels in and out of a group), image, window, and what differs from steps of 1, no border, neighbours
@@ -66,17 +65,17 @@ def rows() -> Iterator[Parts]:
     for rank, what, groups, image, window, different in TABLE:
         transposed = what.startswith("transposed")
         usual = {"S": (1,) * rank, "P": (0,) * rank, "D": (1,) * rank, **({"O": (0,) * rank} if transposed else {})} | different
-        sizes = dict(zip("BGCF", groups, strict=True)) | dict(zip(LENGTHS[rank], image, strict=True)) | named("K", rank, window)
+        sizes = dict(zip("BGCF", groups, strict=True)) | dict(zip(AXES[rank], image, strict=True)) | named("K", rank, window)
         for letter, values in usual.items():
             sizes |= named(letter, rank, values)
         op = f"conv_transposed_{rank}d" if transposed else f"conv_{rank}d"
-        yield f"{what}, {rank}d", f"convolution_{rank}d", op, f"filters_{rank}d", sizes, convolution(rank, transposed)
+        yield f"{what}, {rank}d", "convolutions", op, f"filters_{rank}d", sizes, convolution(rank, transposed)
     steps = {"SH": 1, "SW": 1, "PH": 1, "PW": 1, "DH": 1, "DW": 1}
     for what, image, window in DEPTHWISE:
         sizes = {"B": 5, "C": 33} | dict(zip("HW", image, strict=True)) | named("K", 2, window) | steps
-        yield f"{what}, 2d", "convolution_channels", "depthwise", "channel_a_block", sizes, depthwise
+        yield f"{what}, 2d", "convolution_channels", "depthwise_2d", "channel_a_block", sizes, depthwise
     sizes = {"B": 5, "C": 33, "F": 65, "H": 67, "W": 67, "KH": 3, "KW": 3} | steps
-    yield "depthwise separable, 2d", "convolution_channels", "separable", "one_after_the_other", sizes, separable
+    yield "depthwise separable, 2d", "convolution_channels", "separable_2d", "one_after_the_other", sizes, separable
     pixels = {"B": 5, "C": 65, "F": 129, "N": 67 * 67}
     yield "pointwise, 2d", "convolution_channels", "pointwise", "pixels", pixels, pointwise
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tinygpu import cli
 from tinygpu.commands import new
 
@@ -94,12 +95,22 @@ def test_an_old_encoding_of_the_terminal(run, root):
 def test_progress_is_said_after_a_while(capsys):
     import time
 
+    from tinygpu.category.deadline import about, within
     from tinygpu.commands.together import Progress
+    from tinygpu.diagnostic import Label, Span
 
     with Progress(patience=0.02) as now:
         now("checking matmul_tile (1 of 3)")
         time.sleep(0.1)
     assert capsys.readouterr().err == "checking matmul_tile (1 of 3) …\n"
+    with Progress(patience=0.01) as now, within(9), about("x[i] is inside n", (Label(Span("a", line=3)),)):
+        now("checking m")
+        time.sleep(0.3)
+    assert re.search(r"checking m … \d+ s: line 3: x\[i\] is inside n\n", capsys.readouterr().err)
+    with Progress(patience=0.01) as now, within(9), about("number 2.0 is x[i]", (Label(Span("a", line=3)),)):
+        now("checking m")
+        time.sleep(0.3)
+    assert re.search(r"checking m … \d+ s: line 3\n", capsys.readouterr().err)  # no name of the checker's
     with Progress() as now:
         now("quick")
     assert capsys.readouterr().err == ""
@@ -185,13 +196,17 @@ def test_data_keeps_what_is_promised_of_it(run):
 @pytest.mark.parametrize(
     ("x", "exits", "says"),
     [
-        ([1e-30, 1e-15, 4], 0, "agrees at 2 of 3 elements, rounding has no bound at the others"),  # 1e-30's is above all of f32
+        (
+            [1e-30, 1e-15, 4],
+            0,
+            "agrees at 2 of 3 elements, rounding has no bound at the others, of which 1 is a number on one side alone",
+        ),  # 1e-30's is above all of f32
         ([1, 2, 4], 0, "agrees at all 3 elements"),
-        ([1, 0, 4], 0, "agrees at 2 of 3 elements, rounding has no bound at the others"),
+        ([1, 0, 4], 0, "agrees at 2 of 3 elements, rounding has no bound at the others, which are what it is in f64"),
         (
             [0, 0, 0],
             3,
-            "not compared: rounding has no bound at any of 3 elements, try smaller sizes or numbers, --range NAME=LOW..HIGH",
+            "not compared: rounding has no bound at any of 3 elements, which are what it is in f64; try smaller sizes or numbers, --range NAME=LOW..HIGH",
         ),
         ([], 0, "has no elements to compare"),
     ],
@@ -257,6 +272,17 @@ def test_an_equation_that_takes_too_long_is_not_waited_for(run, monkeypatch):
     monkeypatch.setattr(bounded, "reference", late)
     code, out, _ = run("run", "good.tgpu", "n=9", "--time", "60", "--device", "cpu")
     assert code == 3 and "not compared: to evaluate the equation takes more than 60 s; choose smaller sizes, or say --time" in out
+
+
+def test_of_a_recurrence_it_is_said_how_far_it_is_from_its_equation_in_f64(run):
+    """Its bound grows with every step, and after a few of them says nothing."""
+    text = (ROOT / "specs" / "recurrence.tgpu").read_text(encoding="utf-8")
+    Path("recurrence.tgpu").write_text(text, encoding="utf-8")
+    code, out, _ = run("run", "recurrence.tgpu", "recurrence_thread", "R=3", "N=500", "--device", "cpu")
+    (apart,) = re.findall(
+        r"rounding has no bound at the others, which are at most ([\d.e-]+) of the largest away from it in f64", out
+    )
+    assert code == 0 and 0 < float(apart) < 1e-5
 
 
 def test_of_a_long_sum_sizes_are_taken_at_which_rounding_says_something(run):

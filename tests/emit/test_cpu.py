@@ -18,6 +18,7 @@ from tests.emit.cpu_harness import called, kernel, laid, laid_kernels, programs,
 from tests.emit.hand_programs import PROGRAMS
 from tests.program.library import TEXTS, program
 from tinygpu.emit.cpu import cpu_kernels, cpu_name
+from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
@@ -62,7 +63,7 @@ def test_its_text_does_what_the_program_does_and_is_the_fast_one(path: Path) -> 
         made = replace(laid(built), name="made")
         texts.add(cpu_kernels(made))
         if title != REFUSED:
-            validate(read(cpu_kernels(made), path.name), "made", made)
+            validate(read(cpu_kernels(made), path.name), "made", made, cpu_limits(made))
     assert "# one text\n" not in spec or len(texts) == 1
     for text in texts:
         has_pieces(path, text)

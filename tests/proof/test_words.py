@@ -16,7 +16,8 @@ from tinygpu.commands.check import reasons
 from tinygpu.commands.specs import judge
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Gap
-from tinygpu.pipeline import load
+from tinygpu.pipeline import load, load_text
+from tinygpu.pipeline import program as derived
 from tinygpu.proof import check
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.proof.why import why
@@ -68,3 +69,18 @@ def test_nor_has_what_was_proved() -> None:
 def test_words(said: str, spec: str) -> None:
     claim = Gap("body", "TG502", "", "", meant=(("fold 2.0", SUM),))
     assert spoken(said, claim, Op("o", ("K",), (), (), (), ())) == spec
+
+
+PLACE = (
+    "op look(x: f32[R, N], W: f32[N]) -> (y: f32[R]) where N >= 1 {{\n  k[r] = argmax[j] x[r, j]\n  y[r] = {}\n}}\n"
+    "machine m : look {{ work grid = (g), block = (t: 128)\n compute r = (g, t)\n time j }}"
+)
+
+
+def test_a_place_that_may_be_none_is_spoken_of_by_its_name_and_the_help_is_right() -> None:
+    (machine,) = load_text(PLACE.format("W[k[r]]")).machines
+    left = prove(derived(machine))
+    assert not isinstance(left, Proof)
+    (found, *_) = [check._unknown(derived(machine), o) for o in left if o.claim.code == "TG203"]
+    assert "W[k[r]]" in found.title and "if 0 <= k and k < i32(N)" in found.helps[0]
+    assert isinstance(prove(program(PLACE.format("W[k[r]] if 0 <= k[r] and k[r] < i32(N) else 0"))), Proof)

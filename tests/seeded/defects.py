@@ -67,7 +67,7 @@ DEFECTS = (
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),
     # schedules: machine → program
     Defect("a copy has no guard at the tensor's end", "derive/stage.py", "    store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)", "    store = Assign(tile.array, there, value, guard=guard, span=stage.span)", "tests/derive/test_derive_stage.py"),
-    Defect("barriers are left out for threads too", "derive/derive.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
+    Defect("barriers are left out for threads too", "derive/launch.py", "    body = in_order_alone(body) if build.core else body", "    body = in_order_alone(body)", "tests/derive/test_derive_stage.py"),
     Defect("components are stored before the others are read", "derive/unpack.py", "        if self.now is None or isinstance(value, Const | Var) or", "        if self.now or isinstance(value, Const | Var) or", "tests/derive/test_unpack.py"),
     # printers
     Defect("a loop of a kernel runs once too often", "emit/cuda_body.py", 'f"upto({bound})"', 'f"upto({bound} + 1)"', "tests/validate/test_specs.py"),
@@ -89,6 +89,8 @@ DEFECTS = (
     Defect("a view is what lies in rows", "runtime/views.py", "    return None if found == _rows(shape) else found", "    return None", "tests/emit/test_views.py"),
     Defect("what is strided moves at once", "derive/wide.py", "        return not array.strided", "        return True", "tests/validate/test_specs.py::test_a_module_is_what_its_programs_say[views]"),
     Defect("strides change places", "emit/cuda_text.py", "zip(at, self.strides[read.tensor], strict=True)", "zip(at, self.strides[read.tensor][::-1], strict=True)", "tests/emit/test_views.py"),
+    Defect("what memory holds is read early", "validate/scope.py", "                elif any(r.index for r in reads(value.term)):", "                elif not reads(value.term) and reader.shuffles:", "tests/validate/test_edits.py"),
+    Defect("any number of elements fits", "validate/width.py", "        return any(over(limit, form) for limit", "        return not any(over(limit, form) for limit", "tinygpu/validate/width.py"),
     Defect("any stride is read", "validate/cast.py", "                if thing(pace) != Value", "                if thing(pace) == Value", "tests/validate/test_edits.py"),
     Defect("what nobody stores is left as it was", "runtime/launch.py", "        if goes_on:\n", "        if not goes_on:\n", "tests/emit/test_inplace.py"),
     Defect("32-bit indices are always taken", "runtime/launch.py", """{f'32 if {fits} else 64' if fits else '32'}""", "32", "tests/emit/test_cuda_call.py"),

@@ -11,6 +11,7 @@ import random
 import pytest
 
 from tests.validate.cpu_modules import differs, kernel, mutated
+from tinygpu.obligations.width import cpu_limits
 from tinygpu.validate.cpu import validate
 from tinygpu.validate.module import read
 from tinygpu.validate.typed import Differs
@@ -50,7 +51,7 @@ KINDS = {  # one kernel of each kind
 def checked(text: str, name: str, program: object) -> Differs | None:
     """Where the text of a kernel is not its program."""
     try:
-        validate(read(text, "m.py"), name, program)  # type: ignore[arg-type]
+        validate(read(text, "m.py"), name, program, cpu_limits(program))  # type: ignore[arg-type]
     except Differs as difference:
         return difference
     return None

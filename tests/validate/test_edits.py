@@ -70,6 +70,8 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "elements of another type": (TILE, KERNEL, "constant(f32), constant(f32), pointer(f32)", "constant(f32), constant(ix), pointer(f32)", "TG820", "of type constant ix"),
     "memory of another kind": (TILE, "def matmul_128x128_kernel", "shared_load8 = wide_load(8, 'shared')", "shared_load8 = wide_load(8)", "TG820", "other memory"),
     "a type": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "ix(ix(g*256) + t)", "u32(ix(g*256) + t)", "TG823", ""),
+    "what is read before it is asked for": (("saxpy", "saxpy_scalar"), "def saxpy_scalar(x", "        if i < n:", "        early = x[i]\n        if i < n:", "TG820", "reads memory"),
+    "a row beyond its array": (TILE, KERNEL, "C[ix(ix(i_2*N) + j_2)]", "C[ix(ix(ix(i_2 + ix(M*N))*N) + j_2)]", "TG820", "is element"),
     "a function": (("gelu", ""), "", "tanhf(", "expf(", "TG823", ""),
     "turns of a launch": (WAYS, "ways_grid_spec = {", '(("k", "n"),)', '(("k", "n - 1"),)', "TG822", "turns is"),
     "a turn that is a size": (WAYS, "ways_grid_kernel_1", "def ways_grid(w, d, new, n, k)", "def ways_grid(w, d, new, k, n)", "TG820", ""),

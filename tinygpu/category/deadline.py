@@ -64,6 +64,7 @@ class Fence:
 
 
 FENCE: ContextVar[Fence | None] = ContextVar("fence", default=None)
+LATEST: list[Doing] = [NOTHING]  # of this process, for another thread that says what takes long
 
 
 def look() -> None:
@@ -86,7 +87,7 @@ def within(seconds: float) -> Iterator[None]:
 def doing(what: str, labels: tuple[Label, ...]) -> None:
     """What the work is about from now on, for the message if it takes too long."""
     if (fence := FENCE.get()) is not None:
-        fence.doing = what, labels
+        fence.doing = LATEST[0] = what, labels
 
 
 @contextmanager

@@ -40,7 +40,8 @@ class Algebra:
     (5, 3)
     """
 
-    __slots__ = ("__weakref__", "deep", "number", "other", "parts")
+    # a hash in a slot: found without a call of Python's, of which there would be millions
+    __slots__ = ("__hash__", "__weakref__", "deep", "number", "other", "parts")
 
     deep: int
     number: int
@@ -54,9 +55,6 @@ class Algebra:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Algebra) and (self.other or self) is (other.other or other))
-
-    def __hash__(self) -> int:
-        return self.number
 
     def __reduce__(self) -> Any:
         return type(self), tuple(getattr(self, name) for name in type(self).__match_args__)  # type: ignore[attr-defined]
@@ -151,6 +149,7 @@ def made(key: tuple[Any, ...], fields: tuple[Any, ...], bare: tuple[Any, ...], i
     same = cls(*bare)
     object.__setattr__(term, "other", None if same is term else same)
     object.__setattr__(term, "number", next(NUMBERS) if same is term else same.number)
+    object.__setattr__(term, "__hash__", term.number.__hash__)
     object.__setattr__(term, "parts", sum([part.parts for part in inside], 1))
     object.__setattr__(term, "deep", max([part.deep for part in inside], default=0) + 1)
     if term.number & 0xFF == 0:  # not at every one

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tinygpu import runtime
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     machines = among(specs, arguments.machine, problems)
 
     jobs = processes(arguments.jobs)
+    import_module("tinygpu.emit.module")  # here, as each of the processes would load it, which takes as long as a small machine
+    import_module("tinygpu.validate.cpu")
 
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
@@ -84,20 +87,24 @@ def apart(paths: list[str]) -> None:
 
 
 def hand_out(path: str, made: Made, output: str, style: str) -> str:
-    """Write or print a module, unless its text does something else than the programs; `proved`, or why it is not all shown."""
+    """Write or print a module that was read back as the programs; `proved`, or why there is none."""
     if not made.text:
         for what, words in (("is not proved", ("refuted", "unknown")), ("cannot be", ("error",))):
             if names := ", ".join(title for title, word in made.verdicts if word in words):
                 print(f"{path}: not built, because {names} {what}", file=sys.stderr)
         return "proved"
     show(made.found, style, {d.span.file: made.text for d in made.found})
-    if any(d.verdict == "error" for d in made.found):
-        print(f"{path}: not built, because the module does something else than what was proved", file=sys.stderr)
-        return "refuted"
+    for verdict, word, why in (
+        ("error", "refuted", "does something else than what was proved"),
+        ("unknown", "unknown", "could not be read back"),
+    ):
+        if any(d.verdict == verdict for d in made.found):
+            print(f"{path}: not built, because the module {why}", file=sys.stderr)
+            return word
     if output == "-":
         sys.stdout.write(made.text)
     else:
         write(target(path, output), made.text)
         write(target(path, output).with_name(f"{runtime.NAME}.py"), runtime.text())
         print(f"{target(path, output)}: {', '.join(title for title, _ in made.verdicts)}")
-    return "unknown" if any(d.verdict == "unknown" for d in made.found) else "proved"
+    return "proved"

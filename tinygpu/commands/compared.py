@@ -6,6 +6,7 @@ agrees. The one idea: how long everything takes is counted before anything is do
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,7 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
     that rounding may bring anywhere was not compared."""
     import numpy as np
 
+    from tinygpu.category.number import load
     from tinygpu.simulate.bounded import bounded, chain, effort_of
     from tinygpu.simulate.tolerance import compare
 
@@ -139,9 +141,35 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
         return [], f"{NOT_COMPARED}: to evaluate the equation takes more than {one.limit:g} s; choose smaller sizes, or say --time"
     wrong = compare(op, results, want, sample=sample, bounds=bounds)
     count = sum(min(most, array.size) for array in results.values())
-    compared = sum(int((bounds[name] + np.zeros(want[name].shape) <= telling(want[name])).sum()) for name in want)
+    within_bound = {name: bounds[name] + np.zeros(want[name].shape) <= telling(want[name]) for name in want}
+    compared = sum(int(those.sum()) for those in within_bound.values())
     some = any(array.size > most for array in results.values())
-    return wrong, agreement(compared, count, "random elements" if some else "elements")
+    rest = [(load(results[t.name], t.dtype, exact=True)[sample[t.name]], t) for t in op.outputs]
+    pairs = [(got[~within_bound[t.name]], np.asarray(want[t.name])[~within_bound[t.name]], want[t.name]) for got, t in rest]
+    return wrong, agreement(compared, count, "random elements" if some else "elements", distance(pairs))
+
+
+def distance(pairs: Iterable[tuple[Any, Any, Any]]) -> str:
+    """How far elements are from the equation in f64 where nobody knows how far rounding may bring them: values, what they should be, and all that is like
+    these, of which the largest is the measure.
+
+    >>> import numpy as np
+    >>> distance([(np.float32([1.0, 2.5]), np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0]))]), distance([(np.array([np.inf]), np.array([1e39]), 1e39)])
+    ('which are at most 0.12 of the largest away from it in f64', 'of which 1 is a number on one side alone')
+    """
+    import numpy as np
+
+    apart, alone = 0.0, 0
+    for got, want, like in pairs:
+        with np.errstate(all="ignore"):
+            got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+            alone += int((np.isfinite(got) != np.isfinite(want)).sum())
+            both = np.isfinite(got) & np.isfinite(want)
+            largest = np.max(np.abs(np.asarray(like, np.float64))[np.isfinite(like)], initial=0.0)
+            apart = max(apart, float(np.max(np.abs(got - want)[both], initial=0.0) / (largest or 1.0)))
+    if alone:
+        return f"of which {alone} {'is a number' if alone == 1 else 'are numbers'} on one side alone"
+    return f"which are at most {apart:.2g} of the largest away from it in f64" if apart else "which are what it is in f64"
 
 
 def telling(want: Any) -> float:
@@ -152,18 +180,18 @@ def telling(want: Any) -> float:
     return max(0.01, float(np.max(finite, initial=0.0)) / 4)
 
 
-def agreement(told: int, count: int, elements: str) -> str:
-    """At how many elements a run agrees, where rounding has a bound at so many of those that were looked at.
+def agreement(told: int, count: int, elements: str, rest: str = "") -> str:
+    """At how many elements a run agrees, where rounding has a bound at so many of those that were looked at; of the `rest`, how far they are.
 
     >>> agreement(3, 3, "elements"), agreement(3, 3, "random elements")
     ('agrees at all 3 elements', 'agrees at 3 random elements')
-    >>> agreement(1, 3, "elements"), agreement(0, 3, "elements")
-    ('agrees at 1 of 3 elements, rounding has no bound at the others', 'not compared: rounding has no bound at any of 3 elements, try smaller sizes or numbers, --range NAME=LOW..HIGH')
+    >>> agreement(1, 3, "elements", "which are near"), agreement(0, 3, "elements", "which are near")
+    ('agrees at 1 of 3 elements, rounding has no bound at the others, which are near', 'not compared: rounding has no bound at any of 3 elements, which are near; try smaller sizes or numbers, --range NAME=LOW..HIGH')
     """
     if not count:
         return "has no elements to compare"
     if told == count:
         return f"agrees at {'all ' if elements == 'elements' else ''}{count} {elements}"
     if not told:
-        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}, try smaller sizes or numbers, --range NAME=LOW..HIGH"
-    return f"agrees at {told} of {count} {elements}, rounding has no bound at the others"
+        return f"{NOT_COMPARED}: rounding has no bound at any of {count} {elements}, {rest}; try smaller sizes or numbers, --range NAME=LOW..HIGH"
+    return f"agrees at {told} of {count} {elements}, rounding has no bound at the others, {rest}"

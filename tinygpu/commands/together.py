@@ -20,12 +20,17 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
+from tinygpu.category.deadline import LATEST
+from tinygpu.proof.words import INTERNAL
+
 T = TypeVar("T")
 
 NUMBER = 4  # bytes of the number of a piece, and of the length of an answer
 FEW = 8  # pieces for each process: with more the first answer would be long in coming, and the last piece matters little
 MOST = 1 << 13  # pieces whose numbers a pipe holds
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+LONG = 10  # turns after which it is said at what a piece of work is
+WIDTH = 160  # characters of that
 MANY = 64  # processes that may be asked for where there are fewer cores
 WATCHES = "says what is being done"  # the name of a thread that holds nothing while a process is forked
 SAYING = threading.Lock()
@@ -133,8 +138,15 @@ def _taken(read: bytes, found: dict[int, T]) -> bytes:
     return read
 
 
+def under_way() -> str:
+    """The claim that this process is at, in so far as it is one of the spec, and the line that it is about."""
+    what, labels = LATEST[0]
+    place = next((f"line {label.span.line}" for label in labels if label.span.line), "")
+    return ": ".join(part for part in (place, "" if INTERNAL.search(what) else what) if part)
+
+
 class Progress:
-    """Says on standard error what is being done, once a second has passed: `with Progress() as now: now("matmul_tile")`."""
+    """Says on standard error what is being done, once a second has passed, and after ten of them at what it is: `with Progress() as now: now("matmul_tile")`."""
 
     def __init__(self, patience: float = 1.0):
         self.patience, self.doing, self.began = patience, "", time.perf_counter()
@@ -156,13 +168,17 @@ class Progress:
 
     def _watch(self) -> None:
         """A line that is written over at a terminal; elsewhere one line for each thing that takes long."""
-        said = ""
+        said, turn = "", 0
         while not self.over.wait(self.patience):
+            turn, seconds = turn + 1 if self.doing == said else 0, time.perf_counter() - self.began
+            part = f": {under_way()}" if turn >= LONG else ""
             with SAYING:
                 if self.live:
-                    print(f"\r\x1b[K{self.doing} … {time.perf_counter() - self.began:.0f} s", end="", file=sys.stderr, flush=True)
+                    print(f"\r\x1b[K{self.doing} … {seconds:.0f} s{part}"[:WIDTH], end="", file=sys.stderr, flush=True)
                 elif self.doing != said:
                     print(f"{self.doing} …", file=sys.stderr, flush=True)
+                elif turn % LONG == 0:
+                    print(f"{self.doing} … {seconds:.0f} s{part}"[:WIDTH], file=sys.stderr, flush=True)
             said = self.doing
         if said and self.live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

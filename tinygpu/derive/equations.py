@@ -45,7 +45,7 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     hold = in_cells(op, launch)
     values = inlined(launch.phases, launch.stages, hold)
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
-    used: set[str] = set()
+    used: set[str] = {*launch.holds}
     for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
         if target in stored or target in used:
             used |= {read.tensor for read in walk(value) if isinstance(read, Read)}

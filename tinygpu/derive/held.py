@@ -15,8 +15,8 @@ LONG = 100  # parts of a value beyond which it is not put in, but held
 
 
 def in_cells(op: Op, launch: Launch) -> set[str]:
-    """What a launch holds: what it is told to keep, what is overwritten, and what is long."""
-    found = {k.tensor for k in launch.keeps}
+    """What a launch holds: what it is told to keep and what steps of a text read, what is overwritten, and what is long."""
+    found = {*launch.holds, *(k.tensor for k in launch.keeps)}
     found |= overwritten(op, launch, found)
     return found | long(launch, found)
 

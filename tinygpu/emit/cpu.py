@@ -15,9 +15,10 @@ from math import log2, prod
 from tinygpu.category.bounds import natural
 from tinygpu.category.dtype import NUMPY
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.linear import stride
+from tinygpu.category.linear import polynomial, stride
 from tinygpu.category.owner import row_major
-from tinygpu.category.term import FLOATS, App, Axis, Const, Term, ceildiv, conjunction, conjuncts, text, variables
+from tinygpu.category.term import FLOATS, INDEX, App, Axis, Const, Term, Var, ceildiv, conjunction, conjuncts, text, variables, walk
+from tinygpu.category.text import unused
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cpu_body import CpuBody, shared
 from tinygpu.emit.cpu_driver import Call, arguments, driver_lines, entry_lines
@@ -29,6 +30,7 @@ from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import replace
 from tinygpu.schedule.bound import assume
+from tinygpu.schedule.contract import solve
 from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import in_turn, threads_of
@@ -89,15 +91,31 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     turns = {a.name: writer.text(natural(a.extent)) for a in launch.turns}
     call = Call(name, items, work_count(launch, program.op.sizes, writer), tuple(met.values()), turns)
     writer.strip, writer.locals = set(), {}
-    return work_lines((*program.op.sizes, *turns), name, note, free, [*arrays, *lines], writer), call
+    given = arguments(globals_of(program), (*program.op.sizes, *turns))
+    return work_lines(name, given, note, free, [*arrays, *lines], [mangle(s) for s in steps_of(program, launch)]), call
+
+
+def steps_of(program: Program, launch: Launch) -> list[str]:
+    """The sizes that no input tells, by which neighbours of an innermost loop lie apart or by which indices are divided: strides, which are 1 more
+    often than not."""
+    found: set[Term] = set()
+    for site in (site for site in sites(launch.body) if site.loops):
+        for part in (part for read in site.reads for index in read.index for part in walk(index) if part.dtype == INDEX):
+            found |= {atom for m in stride(polynomial(part), site.loops[-1].axis.name)[0] or {} for atom in m}
+            found |= {part.args[1]} if isinstance(part, App) and part.op in ("floordiv", "mod") else set()
+    return [size for size in solve(program.op)[1] if Var(size) in found]
 
 
 def labelled(program: Program, launch: Launch, writer: Writer) -> dict[Term, str]:
-    """The names of index terms: the equation's own, and the number of a thread in its block."""
+    """The names of index terms: the equation's own, the number of a thread in its block, and extents that are quotients."""
     taken = {*writer.tensors, *writer.locals, *program.op.sizes, *(a.name for a in launch.axes)}
     taken |= {s.axis.name for s in steps(launch.body) if isinstance(s, For)}
     taken |= {*map(mangle, taken), *RESERVED}
     labels = {t: mangle(n) for t, n in index_names(program, replace(launch, block=()), taken).items()}
+    for array in writer.tensors.values():
+        for axis, extent in enumerate(array.shape[1:], 1):
+            if extent not in labels and any(isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv") for t in walk(extent)):
+                labels[extent] = unused(mangle(f"{array.name}_{axis}"), {*taken, *labels.values()}, "_")
     return {writer.thread: "thread", **labels} if writer.strip and not isinstance(writer.thread, Const) else labels
 
 
@@ -180,14 +198,26 @@ def product(parts: list[str]) -> str:
     return " * ".join(f"({p})" if " " in p and len(parts) > 1 else p for p in parts)
 
 
-def work_lines(sizes: tuple[str, ...], name: str, note: str, free: bool, body: list[str], writer: Writer) -> list[str]:
-    """`NAME_work(first, last, …)`."""
-    flags = 'fastmath={"contract", "reassoc"}' if free else 'fastmath={"contract"}'
+def work_lines(name: str, given: str, note: str, free: bool, body: list[str], ones: list[str]) -> list[str]:
+    """`NAME_work(first, last, …)`; where there are sizes that are often 1, compiled for these numbers too."""
+    flags = 'error_model="numpy", nogil=True, fastmath=' + ('{"contract", "reassoc"}' if free else '{"contract"}')
+    if not ones:
+        return [f"@njit({flags})", f"def {name}_work(first, last, {given}):", f'    """{note}"""', *indent(body)]
+    known = ", ".join("1" if g in ones else g for g in given.split(", "))
     return [
-        f'@njit(error_model="numpy", nogil=True, {flags})',
-        f"def {name}_work(first, last, {arguments(tuple(writer.tensors.values()), sizes)}):",
+        f"@njit({flags}, forceinline=True)",
+        f"def {name}_items(first, last, {given}):",
         f'    """{note}"""',
         *indent(body),
+        "",
+        "",
+        f"@njit({flags})",
+        f"def {name}_work(first, last, {given}):",
+        f'    """{name}_items, compiled for {", ".join(ones)} of 1 too."""',
+        f"    if {' and '.join(f'{size} == 1' for size in ones)}:",
+        f"        {name}_items(first, last, {known})",
+        "    else:",
+        f"        {name}_items(first, last, {given})",
     ]
 
 

@@ -19,6 +19,7 @@ from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
 from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, For, Step, steps
+from tinygpu.program.traverse import reads_of, written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import assume, common
 from tinygpu.schedule.nest import substituted
@@ -33,7 +34,9 @@ class CpuBody(Body):
     scope: Writer
 
     def stands(self, label: Term, body: tuple[Step, ...]) -> bool:
-        return occurs(label, body, {})
+        arrays = {r.tensor for s in steps(body) for r in reads_of(s)} | written(body)
+        extents = (e for name in arrays & self.scope.tensors.keys() for e in self.scope.tensors[name].shape[1:])
+        return label in extents or occurs(label, body, {})
 
     def lines(self, body: tuple[Step, ...]) -> list[str]:
         return self.turns(body) if self.scope.held else Body.lines(self, body)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from tinygpu.category.bounds import at_corner
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
-from tinygpu.category.linear import polynomial
+from tinygpu.category.linear import Polynomial, polynomial, replace_atoms
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, reads, walk
 from tinygpu.category.text import unused
 from tinygpu.emit.python import identifier
@@ -60,14 +60,18 @@ def loops_of(launch: Launch) -> tuple[Axis, ...]:
 
 
 def anywhere(term: Term, box: Known) -> bool:
-    """Whether a term may be evaluated before anybody asks for the conditions it stands under: nothing negative is divided.
+    """Whether a term may be evaluated before anybody asks for the conditions it stands under: nothing negative is divided. What comes of a division
+    is not negative then either.
 
     >>> i = Var("i")
-    >>> anywhere((i + 1) // 2, Known.of({"i": Const(8)})), anywhere((i - 1) // 2, Known.of({"i": Const(8)}))
+    >>> anywhere((i + 1) // 2 % 3, Known.of({"i": Const(8)})), anywhere((i - 1) // 2, Known.of({"i": Const(8)}))
     (True, False)
     """
-    divisions = [part.args[0] for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    return all(at_corner(polynomial(divided), box) for divided in divisions)
+    divisions = [part for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
+    natural: dict[Term, Polynomial] = {part: polynomial(Var(f"natural {number}")) for number, part in enumerate(divisions)}
+    return all(
+        at_corner(replace_atoms(polynomial(d.args[0]), lambda atom: natural.get(atom, {(atom,): 1})), box) for d in divisions
+    )
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:

@@ -16,7 +16,16 @@ from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 from tinygpu.schedule.contract import argument_names, arguments, signature
 
-PARTS = ("", "_cpu", "_kernel", "_work", "_parallel", "_spec", "_launch")  # what stands beside a launcher is called after it
+PARTS = (
+    "",
+    "_cpu",
+    "_kernel",
+    "_work",
+    "_items",
+    "_parallel",
+    "_spec",
+    "_launch",
+)  # what stands beside a launcher is called after it
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def _agreed(factor: Factor, extent: Term, equation: Equation, one: Placement, se
 def _lawful(factors: Iterable[Axis], one: Placement, setting: Setting) -> bool:
     """The rules of the single factors of an index."""
     problems = setting.scope.problems
-    before = problems.told
+    before = len(problems)
     for factor in factors:
         name, sort = factor.name, factor.sort
         if sort in CONSTANT and not isinstance(factor.extent, Const):
@@ -160,7 +160,7 @@ def _lawful(factors: Iterable[Axis], one: Placement, setting: Setting) -> bool:
             problems.say(message, factor.span, name=name, sort=sort, extent=factor.extent)
         elif sort == "vector" and one.term is None and name != one.factors[-1]:
             problems.say("TG135.vector", one.place(name), factor.span, name=name, last=one.factors[-1])
-    return problems.told == before
+    return len(problems) == before
 
 
 def _by_term(one: Placement, target: Axis, setting: Setting) -> Arrow | None:

@@ -6,7 +6,7 @@ may hide anything, so of each name it is enough to know what it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tinygpu.diagnostic import Span
 from tinygpu.model.bulk import MOST_NODES
@@ -105,3 +105,46 @@ def ranges(machine: tree.Machine, served: Iterable[tree.Op]) -> tuple[dict[str, 
 def standing(term: tree.Expr, at: Span) -> tree.Expr:
     """The term of a name, at the place where the name stands."""
     return replace(term, span=replace(at, origin=term.span))
+
+
+def in_array(
+    index: tuple[tree.Expr, ...], shape: tuple[tree.Expr, ...], extents: Mapping[str, tree.Expr], sizes: Collection[str]
+) -> tree.Expr | None:
+    """Where a cell is one of its array, as far as that is not sure; None where it always is. `extents` is how far names go."""
+
+    def natural(node: object) -> bool:
+        """Whether a part of an index is never negative where those below it are not."""
+        if isinstance(node, tree.Name):
+            return node.name in extents or node.name in sizes
+        return isinstance(node, tree.Number | tree.Group) or (isinstance(node, tree.Binary) and node.op in ("+", "*", "//", "%"))
+
+    found: tree.Expr | None = None
+    for place, extent in zip(index, shape, strict=False):
+        if isinstance(place, tree.Name) and extents.get(place.name) == extent:
+            continue
+        if isinstance(place, tree.Number) and isinstance(extent, tree.Number) and place.value < extent.value:
+            continue
+        if not all(map(natural, nodes(place))):
+            found = both(found, tree.Binary("<=", tree.Number("0"), place, span=place.span))
+        found = both(found, tree.Binary("<", place, extent, span=place.span))
+    return found
+
+
+def boxed(copy: tree.Copy, shapes: Mapping[str, Collection[tuple[tree.Expr, ...]]]) -> tuple[tree.Copy, dict[str, tree.Expr]]:
+    """A copy with the ranges of its left side in its `box`, and how far each name there goes: as it says, or as the array that it stands at.
+
+    >>> from tinygpu.syntax.parse import parse
+    >>> file = parse("machine m : f { program { copy s[r < 64, c] = x[r, c] } }")
+    >>> copy, found = boxed(file.declarations[0].clauses[0].body[0], {"s": [(tree.Number("128"), tree.Number("16"))]})
+    >>> copy.step.target.index, [str(one.name) for one in copy.box], found
+    ((Name(name='r'), Name(name='c')), ['r'], {'r': Number(text='64'), 'c': Number(text='16')})
+    """
+    target = copy.step.target
+    places = [tree.ranged(place) for place in target.index]
+    box = tuple(tree.Turn(p.name, p.bound, span=p.span) for p in places if p and p.bound is not None and p.relation == "<")
+    plain = {one.name: tree.Name(one.name, span=one.span) for one in box}
+    index = tuple(plain.get(p.name, i) if p and p.relation == "<" else i for p, i in zip(places, target.index, strict=True))
+    shape = next(iter(shapes.get(target.name, ())), ())
+    found = {p.name: extent for p, extent in zip(places, shape, strict=False) if p}
+    found |= {one.name: one.extent for one in box}
+    return replace(copy, step=replace(copy.step, target=replace(target, index=index)), box=(*copy.box, *box)), found

@@ -58,8 +58,10 @@ class Clauses:
 
     @property
     def where(self) -> tuple[tree.Expr, ...]:
-        """The preconditions."""
-        return (*self.head, *(e for c in self.of(tree.Where) for e in c.conditions))
+        """The preconditions, those of launches in a program too."""
+        launches = (one for one in (self.program.body if self.program else ()) if isinstance(one, tree.LaunchClause))
+        inside = (c for one in launches for c in one.clauses if isinstance(c, tree.Where))
+        return (*self.head, *(e for c in (*self.of(tree.Where), *inside) for e in c.conditions))
 
     @property
     def program(self) -> tree.ProgramClause | None:
@@ -100,6 +102,11 @@ def decided(machine: tree.Machine, constants: Mapping[str, int], problems: Probl
                 yield from taken(one.clauses) if _true(one.condition, Scope(problems, constants=constants)) else ()
             elif isinstance(one, tree.LaunchClause | tree.ForEquation | tree.Stage):
                 yield replace(one, clauses=tuple(taken(one.clauses)))
+            elif isinstance(one, tree.ProgramClause):
+                launches = (
+                    replace(s, clauses=tuple(taken(s.clauses))) if isinstance(s, tree.LaunchClause) else s for s in one.body
+                )
+                yield replace(one, body=tuple(launches))
             else:
                 yield one
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.dtype import DTYPE, RANGE
 from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.operation import BITWISE, COMPARISONS, FLOAT, FUNCTIONS, INTEGER, OPERATION, SHUFFLES, SYMBOL, UNSIGNED
-from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Term, apply, select, text
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Term, apply, select, text, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.record import replace
@@ -34,6 +34,21 @@ def constant(value: int | float | bool, dtype: str) -> Const | None:
         return None
     low, high = RANGE.get(dtype, RANGE["i64"])
     return Const(int(value), dtype) if low <= int(value) <= high else None
+
+
+def integral(term: Term) -> bool:
+    """Whether a term of numbers and indices may be an integer.
+
+    >>> from tinygpu.category.term import Var
+    >>> half = Const(0.5, LITERAL)
+    >>> integral(App("mul", (Const(2, LITERAL), Var("n")), INDEX)), integral(App("mul", (half, half), LITERAL))
+    (True, False)
+    """
+    return all(
+        (not isinstance(t, Const) or float(t.value).is_integer())
+        and (not isinstance(t, App) or t.op not in OPERATION or OPERATION[t.op].of != FLOAT)
+        for t in walk(term)
+    )
 
 
 def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:

@@ -22,6 +22,7 @@ from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_states
+from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
@@ -83,12 +84,12 @@ def elaborate(file: tree.File) -> Spec:
         seen: dict[str, Span] = {}
         for one in every.declarations:
             if isinstance(one, kinds):
-                _once(one, seen, problems)
+                _once(problems.enter(one), seen, problems)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
-            before = problems.told
-            made = _machines(declaration, _instances(declaration, served, problems), params, problems)
-            right = problems.told == before and declaration.name not in names.wrong
+            before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
+            made = _machines(declaration, instances, params, problems)
+            right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
     spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
     problems.stop(spec)
@@ -111,7 +112,7 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
         if not isinstance(op, tree.Op) or op.name in served:
             continue
         before = len(scope.problems)
-        made = elaborate_op(op, scope)
+        made = elaborate_op(scope.problems.enter(op), scope)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None
@@ -228,12 +229,17 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     turns = {a.name for e in op.states for a in (*indices(e, scope), *e.axes)} - {
         a.name for e in without_states(op).equations for a in indices(e, scope)
     }
+    parts, hand = derived(clauses, op, problems) if clauses.program else ((), None)
+    if len(problems) > before:
+        return []  # of what is not computed nothing has to be said
+    if parts and parts != (clauses,):
+        clauses = replace(clauses, several=parts)
     tables = [{n: f for n, f in factor_table(one, hiding).items() if n not in turns or f.carried} for one in clauses.launches]
     crossing: tuple[Tensor, ...] = ()
-    if clauses.program:
+    if clauses.program and not parts:
         launches = explicit(clauses, tables[0], scope, draft.place)
     else:
-        launches, crossing = several(clauses, without_states(op), tables, scope, conjunction(*op.where, *where), draft.place)
+        launches, crossing = several(clauses, without_states(op), tables, scope, conjunction(*op.where, *where), draft.place, hand)
     if draft.tree.arch == CPU:
         _registers((f for table in tables for f in table.values()), launches, problems)
     if len(problems) > before:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import BOOL, INDEX, Axis, Fold, Read, Term, apply, variables, walk
 from tinygpu.diagnostic import Span
-from tinygpu.model.dtype import LITERAL, settle
+from tinygpu.model.dtype import LITERAL, integral, settle
 from tinygpu.model.extent import same
 from tinygpu.model.folds import fold
 from tinygpu.model.length import Part, part
@@ -24,6 +24,7 @@ from tinygpu.model.value import index, value
 from tinygpu.model.view import VIEW, viewed
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_expr
 
 
 def equations_of(op: tree.Op, scope: Scope, where: Sequence[Term]) -> tuple[Scope, tuple[Equation, ...]]:
@@ -142,7 +143,11 @@ def _equation(target: tree.Cell, equation: tree.Equation, number: int, later: La
         return None
     term, declared = _side(equation, number, scope.with_indices({a.name: a.extent for a in axes})), scope.tensors.get(target.name)
     if declared is None and term.dtype in (LITERAL, INDEX):
-        scope.problems.say("TG126.dtype", equation.value.span, name=target.name)
+        here = equation.value
+        while isinstance(here, tree.FoldExpr):
+            here = here.body
+        message = "TG126.whole" if integral(term) else "TG126.dtype"
+        scope.problems.say(message, equation.value.span, name=target.name, here=format_expr(here))
         return None
     dtype = declared.dtype if declared else term.dtype
     term = settle(term, dtype, equation.value.span, scope.problems)

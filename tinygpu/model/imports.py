@@ -13,6 +13,7 @@ from typing import TypeAlias
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import words
 from tinygpu.model.problems import Problems
+from tinygpu.model.ranks import without_ranks
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text
@@ -22,11 +23,11 @@ Declared: TypeAlias = tree.Op | tree.Machine | tree.Monoid | tree.Param | tree.D
 
 
 def with_imports(file: tree.File, problems: Problems) -> tree.File:
-    """`tree.File → tree.File` without imports: with the defs of the files that it imports, and of their ops, monoids and params those that it
-    needs. Mistakes are added to `problems`."""
+    """`tree.File → tree.File` without imports and families over ranks: with the defs of the files that it imports, and of their ops, monoids and
+    params those that it needs. Mistakes are added to `problems`."""
     if not any(isinstance(d, tree.Import) for d in file.declarations):
-        return file
-    every = tuple(Files(problems).declarations(file, file.span.file, ()))
+        return replace(file, declarations=without_ranks(file.declarations, problems))
+    every = without_ranks(Files(problems).declarations(file, file.span.file, ()), problems)
     wanted = {word for d in every if own(d, file) for word in words(replace(d, name=""))}
     while more := {word for d in every if d.name in wanted for word in words(d)} - wanted:
         wanted |= more

@@ -18,6 +18,7 @@ from tinygpu.model.assignment import Setting, indices, owner
 from tinygpu.model.clauses import Clauses, names_in
 from tinygpu.model.machine import Launch, Phase
 from tinygpu.model.op import Equation, Op, Tensor, put_in
+from tinygpu.model.parts import Hand
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.special import kept, reduced, special
@@ -52,6 +53,7 @@ class Course:
     leaves: dict[int, dict[str, None]] = field(default_factory=dict)
     workspaces: list[Tensor] = field(default_factory=list)
     heads: dict[str, str] = field(default_factory=dict)
+    hand: Hand | None = None
 
     def fresh(self, base: str) -> str:
         """A name for a workspace that nothing else has."""
@@ -63,39 +65,53 @@ class Course:
 
 
 def several(
-    clauses: Clauses, op: Op, tables: Sequence[Table], scope: Scope, where: Term, place: Span
+    clauses: Clauses, op: Op, tables: Sequence[Table], scope: Scope, where: Term, place: Span, hand: Hand | None = None
 ) -> tuple[tuple[Launch, ...], tuple[Tensor, ...]]:
-    """The launches and the workspaces; what is wrong is added to the scope's problems."""
+    """The launches and the workspaces, of a program those that are derived beside what is by `hand`; what is wrong is added to the scope's problems."""
     problems = scope.problems
     before = len(problems)
-    targets = [_targets(one, clauses, op, scope) for one in clauses.launches]
+    targets = [_targets(one, clauses, op, scope, hand) for one in clauses.launches]
     if len(problems) > before:
         return (), ()
-    equations = _equations(op, {name for names in targets for name in names}, scope, place)
-    taken = {*op.sizes, *(t.name for t in (*op.tensors, *op.intermediates)), *scope.constants, *(n for t in tables for n in t)}
-    course = Course(op, scope, where, taken, targets, equations)
+    named = {name for names in targets for name in names} | (hand.made if hand else set())
+    equations = _equations(op, named, scope, place if hand is None else None)
+    taken = {
+        *(hand.taken if hand else ()),
+        *op.sizes,
+        *(t.name for t in (*op.tensors, *op.intermediates)),
+        *scope.constants,
+        *(n for t in tables for n in t),
+    }
+    course = Course(op, scope, where, taken, targets, equations, hand=hand)
     made: list[Launch] = []
     for number, one in enumerate(clauses.launches):
         launch = _launch(course, number, one, tables[number], one.span if clauses.several else place)
         if launch is None or len(problems) > before:
             return (), ()
         made.append(launch)
+    for name in (n for n in sorted(hand.read if hand else ()) if n in course.done):
+        course.leaves.setdefault(course.done[name], {})[name] = None
     whole = tuple(replace(one, leaves=tuple(course.leaves.get(n, ()))) for n, one in enumerate(made))
     crossing = [op.tensor(name) for one in whole for name in one.leaves]
     return whole, (*(replace(t, role="workspace") for t in crossing), *course.workspaces)
 
 
-def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope) -> tuple[str, ...]:
-    """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is."""
+def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope, hand: Hand | None) -> tuple[str, ...]:
+    """The equations that a launch evaluates: those it names, or all; several launches may share the one equation there is. A launch with steps of its
+    own evaluates what these say."""
     every = [e.target for e in op.equations if op.tensor(e.target).role != VIEW]
     named = [(name, clause.span) for clause in one.of(tree.Equations) for name in clause.names]
+    if hand is not None and one.launch in hand.compute:
+        named += hand.compute[one.launch].items()
+        if not named:
+            return ()
     for name, span in ((name, span) for name, span in named if name not in every):
         scope.problems.say("TG101.equation", span, near=every, name=name, known=every)
     if named:
         return tuple(t for t in every if t in {name for name, _ in named})
     needed = [e.target for e in op.equations if e.target in every and not _loose(e, op)]
     said = [{name for clause in launch.of(tree.Equations) for name in clause.names} for launch in clauses.launches]
-    if clauses.several and len(needed) > 1 and said.count(set()) > 1:
+    if clauses.several and len(needed) > 1 and said.count(set()) > (hand is None):
         scope.problems.say("TG536.unsaid", one.span, launch=one.launch, every=every, first=needed[0])
     return tuple([t for t in needed if not any(t in names for names in said)] or needed) if clauses.several else tuple(every)
 
@@ -105,11 +121,11 @@ def _loose(equation: Equation, op: Op) -> bool:
     return equation.target not in (t.name for t in op.outputs) and not outer_folds(equation.value)
 
 
-def _equations(op: Op, named: set[str], scope: Scope, place: Span) -> dict[str, Equation]:
-    """The equations by target; those that no launch evaluates are put in where they are read, or missed."""
+def _equations(op: Op, named: set[str], scope: Scope, place: Span | None) -> dict[str, Equation]:
+    """The equations by target; those that no launch evaluates are put in where they are read, or, but for what is by hand, missed."""
     found: dict[str, Equation] = {}
     for equation in op.equations:
-        if equation.target not in named and not _loose(equation, op):
+        if place is not None and equation.target not in named and not _loose(equation, op):
             scope.problems.say("TG536.nobody", place, equation.span, target=equation.target)
         found[equation.target] = replace(equation, value=put_in(equation.value, {n: e for n, e in found.items() if n not in named}))
     return found
@@ -145,7 +161,8 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
             for p, e in zip(phases, again, strict=True)
         ]
     wrong = len(problems) > 0  # what is wrong elsewhere leaves factors idle
-    for factor in (f for f in table.values() if f.name not in setting.used and not wrong):
+    spoken = set(names_in(clauses.program)) if course.hand else ()
+    for factor in (f for f in table.values() if f.name not in (*setting.used, *spoken) and not wrong):
         _idle(factor, targets, course)
     whole = [replace(p, reduce=combined.get(p.equation.target, ())) for p in phases if p is not None]
     grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
@@ -154,6 +171,13 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
         return None
     made = Launch(clauses.launch, grid, block, tuple(whole), time, work, kept(clauses, course.op, problems))
     made = staged(made, clauses, course.op, table, scope, course.where)
+    made = replace(made, holds=course.hand.holds(clauses.launch, course.op) if course.hand else ())
+    for phase in (p for p in made.phases if p.equation.target in made.holds and across.incomplete(p)):
+        factors = [a.name for a in across.incomplete(phase)]
+        assert course.hand is not None
+        place = course.hand.compute[clauses.launch][phase.equation.target]
+        problems.say("TG175.open", place, phase.equation.span, name=phase.equation.target, factors=factors)
+        return None
     made = replace(made, phases=tuple(_left(course, number, phase) for phase in made.phases))
     for phase in made.phases:
         _reads(course, number, phase)
@@ -216,9 +240,9 @@ def _reads(course: Course, number: int, phase: Phase) -> None:
         if name in course.open:
             factors = [a.name for a in across.incomplete(course.open[name])]
             course.scope.problems.say("TG536.incomplete", read.span, name=name, target=target, factors=factors)
-        elif name not in course.done:
+        elif name not in course.done and not (course.hand and name in course.hand.made):
             course.scope.problems.say("TG536.before", read.span, name=name, target=target)
-        elif name not in course.targets[number]:
+        elif name in course.done and name not in course.targets[number]:
             course.leaves.setdefault(course.done[name], {})[name] = None
 
 

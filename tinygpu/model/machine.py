@@ -48,7 +48,7 @@ class Launch:
     """A work object and the phases it evaluates. `time` is the nesting order of the loops, outermost first.
 
     `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape. What it `keeps`, every
-    equation reads from the thread's own cells, which are read once.
+    equation reads from the thread's own cells, which are read once. What it `holds` are intermediates in cells, for steps of a text.
     """
 
     name: str
@@ -60,13 +60,15 @@ class Launch:
     keeps: tuple[Keep, ...] = ()
     leaves: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A machine for one op. A machine that serves several ops, params or dtypes is several of these, with the choice in `variant`.
 
-    `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps.
+    `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps. Where parts of it are
+    derived, `launches` are those that have some.
     `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones. `names` are its text's for terms, as
     they are written out, of which messages speak.
     """

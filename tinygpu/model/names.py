@@ -15,7 +15,7 @@ from typing import Any
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.binders import binders, both, flat, nest, ranges, standing, too_large
+from tinygpu.model.binders import binders, both, boxed, flat, in_array, nest, ranges, standing, too_large
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
@@ -27,7 +27,7 @@ from tinygpu.syntax.node import Node, nodes
 
 Env = Mapping[str, tree.Naming]
 POISON = tree.Name(UNKNOWN)  # what stands for a name that has been complained about
-SHORT = tree.Let | tree.Where | tree.Arrays | tree.Loops  # what goes away here
+SHORT = tree.Let | tree.Where | tree.Arrays | tree.Loops | tree.Copy  # what goes away here, or parts of which
 RESERVED = {*OPERATIONS, *DTYPES, *CALLS, *SPECIAL, *SHUFFLES}
 
 
@@ -49,8 +49,8 @@ def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, Names
         names.lawful(one, params)
     ops = {d.name: d for d in file.declarations if isinstance(d, tree.Op)}
     kept = (d for d in file.declarations if not isinstance(d, tree.Def))
-    made = tuple(names.declaration(d, ops, params) for d in kept)
-    return replace(file, declarations=made), names
+    made = tuple(names.declaration(problems.enter(d), ops, params) for d in kept)
+    return replace(problems.enter(file), declarations=made), names
 
 
 @dataclass(slots=True)
@@ -108,6 +108,8 @@ class Names:
             return self.block(node, env)
         if not isinstance(node, Node) or isinstance(node, tree.Number):
             return node
+        if isinstance(node, tree.Copy):
+            return self.copied(node, env)
         if isinstance(node, tree.Assign | tree.Holds) and node.target.name in env:
             node = self.stored(node, env)
         old = {one.name: getattr(node, one.name) for one in fields(node)}
@@ -128,6 +130,15 @@ class Names:
             case tree.Call(name) if name in self.defs:
                 return self.called(node)
         return nest(node) if isinstance(node, tree.Loops) else node
+
+    def copied(self, copy: tree.Copy, env: Env) -> tree.Copy:
+        """A copy, whose indices go as far as it says, or as what they stand at."""
+        around = self.extents
+        copy, found = boxed(copy, self.shapes)
+        self.extents = {**around, **found}
+        made = replace(copy, step=self.put(copy.step, env), clauses=self.put(copy.clauses, env), box=self.put(copy.box, env))
+        self.extents = around
+        return made
 
     # ── lets ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -208,22 +219,8 @@ class Names:
         shapes = self.shapes.get(cell.name, set())
         if len(shapes) > 1:
             self.problems.say("TG172.shapes", cell.span, name=cell.name)
-        found: tree.Expr | None = None
-        for index, extent in zip(cell.index, next(iter(shapes), ()), strict=False):
-            if isinstance(index, tree.Name) and self.extents.get(index.name) == extent:
-                continue
-            if isinstance(index, tree.Number) and isinstance(extent, tree.Number) and index.value < extent.value:
-                continue
-            if not all(map(self.natural, nodes(index))):
-                found = both(found, tree.Binary("<=", tree.Number("0"), index, span=index.span))
-            found = both(found, tree.Binary("<", index, extent, span=index.span))
-        return found
-
-    def natural(self, node: Any) -> bool:
-        """Whether a part of an index is never negative where those below it are not."""
-        if isinstance(node, tree.Name):
-            return node.name in self.extents or self.taken.get(node.name, ("",))[0] == "a size"
-        return isinstance(node, tree.Number | tree.Group) or (isinstance(node, tree.Binary) and node.op in ("+", "*", "//", "%"))
+        sizes = {name for name, (kind, _) in self.taken.items() if kind == "a size"}
+        return in_array(cell.index, next(iter(shapes), ()), self.extents, sizes)
 
     # ── defs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

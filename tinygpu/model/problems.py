@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from tinygpu.category.term import Const, text
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax.grammar import read_grammar_file
 
+T = TypeVar("T")
 UNKNOWN = "?"
 WRONG = Const(0, UNKNOWN)  # what stands for a term that has been complained about
 
@@ -33,31 +34,49 @@ class Problems:
     found: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list, repr=False)
     seen: set[tuple[str, str, Span]] = field(default_factory=set, repr=False)
-    told: int = 0  # messages, also those that stand there already: a mistake of an op is one of each of its machines
+    told: int = 0  # mistakes, also those that stand there already: one of an op is one of each of its machines
+    members: dict[tuple[type, str], str] = field(default_factory=dict, repr=False)  # of families over ranks, what they are
+    note: str = field(default="", repr=False)  # what is to be said of the declaration at hand
+
+    def enter(self, declaration: T) -> T:
+        """The declaration that the messages after this are of."""
+        self.note = self.members.get((type(declaration), getattr(declaration, "name", "")), "")
+        return declaration
 
     def say(
-        self, message: str, span: Span, *places: Span | Label | None, near: Any = (), verdict: Any = "error", **words: object
+        self,
+        message: str,
+        span: Span,
+        *places: Span | Label | None,
+        near: Any = (),
+        verdict: Any = "error",
+        once: Any = False,
+        **words: object,
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
-        and terms as text. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
+        and terms as text; `once`, whatever the place. The help is one of the names that are `near`, if there is one. Gives the term that replaces what is wrong."""
         code, _, name = message.partition(".")
         said = {word: _said(one) for word, one in words.items()}
         title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
         help = (suggestion(said["name"], near) if near else "") or help
-        self.told += verdict == "error"
-        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, helps=(help,) if help else ()))
+        if once and any(d.title == title for d in self.found):
+            self.told += 1
+            return WRONG  # where it stands first says enough
+        notes = (self.note,) if self.note else ()
+        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, notes=notes, helps=(help,) if help else ()))
         return WRONG
 
     def take(self, diagnostic: Diagnostic) -> None:
-        """Records a message, unless the same one stands at the same place already."""
-        key = diagnostic.code, diagnostic.title, diagnostic.span.origin or diagnostic.span
+        """Records a message, unless the same one stands at the same place already; of a family over ranks one at a place is enough."""
+        self.told += diagnostic.verdict == "error"
+        key = diagnostic.code, diagnostic.title * (not self.note), diagnostic.span.origin or diagnostic.span
         if key not in self.seen:
             self.seen.add(key)
             (self.found if diagnostic.verdict == "error" else self.warnings).append(diagnostic)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return self.told
 
     def stop(self, rest: object = None) -> None:
         """Raises `TinygpuError` with everything found, in the order of the text; does nothing if there is nothing."""

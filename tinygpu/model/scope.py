@@ -29,7 +29,8 @@ class Scope:
 
     `as_index`: reads of integers are cast to `index` at once, as inside brackets. `used` and `problems` are shared and grow.
     `elsewhere` are arrays of a program that do not live here. `place` says where a shuffle would stand, if it may not stand here.
-    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms, `defs` those that the file gives to terms.
+    `monoids` are the file's (None for one that is wrong); `values` are names that stand for terms, `apart` indices of equations that have none here,
+    with the factors that they wait for, `defs` those that the file gives to terms.
     """
 
     problems: Problems
@@ -46,6 +47,7 @@ class Scope:
     place: str = OUTSIDE
     monoids: Mapping[str, Carrier | None] = field(default_factory=dict)
     values: Mapping[str, Term] = field(default_factory=dict)
+    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defs: tuple[str, ...] = ()
 
     def inside_brackets(self) -> Scope:
@@ -123,6 +125,9 @@ class Scope:
         """The message for a name that stands for nothing."""
         if name in self.later:
             return self.problems.say("TG117.later", span, self.later[name], name=name)
+        if name in self.apart:
+            message = "TG175.factor" if self.apart[name] else "TG175.torn"
+            return self.problems.say(message, span, once=True, name=name, factors=self.apart[name])
         if name in self.elsewhere:
             return self.problems.say("TG101.elsewhere", span, self.elsewhere[name], name=name)
         if name in self.folded:
@@ -142,7 +147,8 @@ class Scope:
     def hides(self, name: str, span: Span, kind: str) -> bool:
         """Whether a new name would hide another one; says so."""
         kinds = {"a size": self.sizes, "a tensor": self.tensors, "a param": self.constants, "an index": self.indices}
-        for other, names in (*kinds.items(), ("a word of the language", SPECIAL)):
+        derived = ("an index", {**self.values, **self.apart})
+        for other, names in (*kinds.items(), derived, ("a word of the language", SPECIAL)):
             if name in names:
                 first = self.sizes.get(name) or (self.tensors[name].span if name in self.tensors else None)
                 self.problems.say("TG103.hides", span, first, kind=kind, name=name, other=other)

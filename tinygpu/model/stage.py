@@ -8,19 +8,17 @@ access a name that is an index of the equations stands for itself, and any other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
-from tinygpu.model.assignment import Setting, owner
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
-from tinygpu.model.stage_copy import default_copy, laid_out
+from tinygpu.model.stage_copy import default_copy, laid_out, shared_out, threads_of
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
-from tinygpu.model.work import Factor, Placement, by_index, factor_table, with_written_extents
+from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
@@ -36,11 +34,6 @@ class Around:
     table: Mapping[str, Factor]
     where: Term
     scope: Scope
-
-    @property
-    def threads(self) -> int:
-        """How many threads a block has."""
-        return prod(int(a.extent.value) for a in self.launch.block if isinstance(a.extent, Const))
 
     def factors(self, at: str) -> Factors:
         """All factors, and those inside a place: what a block has of its own in one turn of the loop there."""
@@ -196,43 +189,10 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
 
 def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Around) -> tuple[tuple[Axis, ...], Arrow | None]:
     """The factors of the block in the copy, and its assignment; no assignment after a message."""
-    access, scope, threads = clause.access, around.scope, around.threads
+    access, scope, threads = clause.access, around.scope, threads_of(around.launch.block)
     if said.work is None and not said.compute and not said.of(tree.Own):
         fastest = next((c.order[-1] for c in said.of(tree.Layout) if c.order), "")
         return default_copy(sides, threads if around.launch.block else 0, around.op.tensor(access.name).dtype, fastest)
-    table = factor_table(said, scope)
-    if not said.work:
-        table = {**{a.name: Factor(a.name, BLOCK, a.extent, a.span) for a in around.launch.block}, **table}
-    table = with_written_extents(table, (b for c in said.compute for b in c.bindings), scope)
-    if not _lawful(said, table, around):
-        return (), None
     axes = tuple(Axis(s.name, Const(s.extent), "data", n.span) for s, n in zip(sides, access.index, strict=True))
     equation = Equation(f"the tile of {access.name}", axes, Const(0), access.span)
-    setting = Setting(scope, table, around.where, access.span)
-    ones = {
-        a.name: Placement((a.name,), (), a.span, (), tree.Number("0")) for a in axes if a.extent == Const(1) and a.name not in table
-    }
-    arrow = owner(equation, {**ones, **by_index(said.compute, table, frozenset(a.name for a in axes), scope)}, setting)
-    for factor in (f for f in table.values() if arrow is not None and (said.work or f.sort != BLOCK)):
-        if factor.name not in setting.used:
-            scope.problems.say("TG134.tile", factor.span, name=factor.name)
-    of_block = [f for f in table.values() if f.sort == BLOCK]
-    extents = [f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0] for f in of_block]
-    block = tuple(Axis(f.name, extent, BLOCK, f.span) for f, extent in zip(of_block, extents, strict=True))
-    size = prod(int(extent.value) for extent in extents if isinstance(extent, Const))
-    if arrow is not None and size > threads:
-        scope.problems.say("TG544.threads", access.span, size=size, threads=threads)
-        return block, None
-    return block, arrow
-
-
-def _lawful(said: Clauses, table: Mapping[str, Factor], around: Around) -> bool:
-    """Whether the copy is done by the block, with factors of its own."""
-    problems, of_block = around.scope.problems, {a.name for a in around.launch.block}
-    before = problems.told
-    for factor in table.values():
-        if factor.sort == "grid":
-            problems.say("TG543.grid", factor.span)
-        if factor.sort != BLOCK and factor.name in of_block and not said.work:
-            problems.say("TG102.of_block", factor.span, name=factor.name)
-    return problems.told == before
+    return shared_out(said, equation, around.launch.block, around.where, scope)

@@ -9,7 +9,7 @@ those of the next row: a warp stores 2 × 16 elements, which meet no bank twice 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from tinygpu.category.dtype import BYTES
@@ -19,9 +19,14 @@ from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Term, Var, lift
+from tinygpu.model.assignment import Setting, owner
+from tinygpu.model.clauses import Clauses
+from tinygpu.model.op import Equation
+from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.tile import BLOCK, Side
 from tinygpu.model.value import index
+from tinygpu.model.work import Factor, Placement, by_index, factor_table, with_written_extents
 from tinygpu.syntax import tree
 
 Swizzle = tuple[int, int, int]
@@ -29,9 +34,11 @@ BANKS = 5  # bits: 32 banks of 4 bytes
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
-def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "") -> tuple[tuple[Axis, ...], Arrow]:
+def default_copy(
+    sides: Sequence[Side], threads: int, dtype: str = "f32", fastest: str = "", most: int = 16
+) -> tuple[tuple[Axis, ...], Arrow]:
     """The flat thread number over the merged tile, the last axis fastest; on a core, where `threads` is 0, plain loops. `fastest` names the
-    axis whose neighbours are so in the tile too, if that is another one.
+    axis whose neighbours are so in the tile too, if that is another one; at most so many bytes are copied at once.
 
     >>> from tinygpu.category.term import text
     >>> block, arrow = default_copy((Side("i", 16, Const(0)), Side("k", 8, Const(0))), 16)
@@ -40,7 +47,7 @@ def default_copy(sides: Sequence[Side], threads: int, dtype: str = "f32", fastes
     """
     if not threads:
         return (), _copy_of_core(sides)
-    lanes = lanes_of(sides[-1], 16 // BYTES[dtype]) if sides else 1
+    lanes = lanes_of(sides[-1], max(1, most // BYTES[dtype])) if sides else 1
     extents = [s.extent // (lanes if s is sides[-1] else 1) for s in sides]
     turns = -(-prod(extents) // threads)
     thread = Axis("thread", Const(threads), BLOCK)
@@ -83,6 +90,49 @@ def lanes_of(side: Side, most: int) -> int:
     """How many neighbours are copied at once: `most` or half of them, where a side is made of such groups, else one."""
     parts = (side.extent, *polynomial(side.origin).values())
     return next((n for n in (most, most // 2) if n > 1 and not side.digits and all(part % n == 0 for part in parts)), 1)
+
+
+def threads_of(block: Sequence[Axis]) -> int:
+    """How many threads a block has."""
+    return prod(int(a.extent.value) for a in block if isinstance(a.extent, Const))
+
+
+def shared_out(
+    said: Clauses, box: Equation, of_block: Sequence[Axis], where: Term, scope: Scope
+) -> tuple[tuple[Axis, ...], Arrow | None]:
+    """The factors of the block in a copy of a box, and the assignment that its clauses say; no assignment after a message."""
+    table, axes, threads = factor_table(said, scope), box.axes, threads_of(of_block)
+    if not said.work:
+        table = {**{a.name: Factor(a.name, BLOCK, a.extent, a.span) for a in of_block}, **table}
+    table = with_written_extents(table, (b for c in said.compute for b in c.bindings), scope)
+    if not _lawful(said, table, of_block, scope.problems):
+        return (), None
+    setting = Setting(scope, table, where, box.span)
+    ones = {
+        a.name: Placement((a.name,), (), a.span, (), tree.Number("0")) for a in axes if a.extent == Const(1) and a.name not in table
+    }
+    arrow = owner(box, {**ones, **by_index(said.compute, table, frozenset(a.name for a in axes), scope)}, setting)
+    for factor in (f for f in table.values() if arrow is not None and (said.work or f.sort != BLOCK)):
+        if factor.name not in setting.used:
+            scope.problems.say("TG134.tile", factor.span, name=factor.name)
+    mine = [f for f in table.values() if f.sort == BLOCK]
+    extents = [f.extent if f.extent is not None else setting.inferred.get(f.name, (Const(1), ""))[0] for f in mine]
+    block = tuple(Axis(f.name, extent, BLOCK, f.span) for f, extent in zip(mine, extents, strict=True))
+    if arrow is not None and threads_of(block) > threads:
+        scope.problems.say("TG544.threads", box.span, size=threads_of(block), threads=threads)
+        return block, None
+    return block, arrow
+
+
+def _lawful(said: Clauses, table: Mapping[str, Factor], of_block: Sequence[Axis], problems: Problems) -> bool:
+    """Whether the copy is done by the block, with factors of its own."""
+    before, names = len(problems), {a.name for a in of_block}
+    for factor in table.values():
+        if factor.sort == "grid":
+            problems.say("TG543.grid", factor.span)
+        if factor.sort != BLOCK and factor.name in names and not said.work:
+            problems.say("TG102.of_block", factor.span, name=factor.name)
+    return len(problems) == before
 
 
 def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> tuple[tuple[int, ...], Layout]:

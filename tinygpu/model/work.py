@@ -191,11 +191,11 @@ def _known(items: Iterable[tree.Expr], table: Mapping[str, Factor], scope: Scope
 def doubly_placed(placements: Iterable[Placement], problems: Problems) -> bool:
     """Whether a factor is a digit of two indices of one equation; says so."""
     seen: dict[str, Placement] = {}
-    before = problems.told
+    before = len(problems)
     for one in placements:
         for name in one.factors:
             if (first := seen.get(name)) is not None:
                 here, there = " and ".join(one.indices), " and ".join(first.indices)
                 problems.say("TG131.two", one.place(name), first.place(name), name=name, here=here, there=there)
             seen[name] = one
-    return problems.told > before
+    return len(problems) > before

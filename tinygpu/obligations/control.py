@@ -46,6 +46,7 @@ from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
 EXACT = (0, 1, inf)  # of these, products and quotients are some again
+PLACE = "no number is the largest where the data are NaN, and then its place k is none of the N: guard what uses it, … if 0 <= k and k < i32(N) else …"
 HELP = (
     "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
 )
@@ -61,7 +62,10 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
             numbers = dict.fromkeys(t for said in (*hypotheses, goal) for t in walk(said, leave=_closed) if truncates(t))
             hypotheses += tuple(fact for t in numbers for fact in truncated(t))
             tested = tuple(either(h, tests, stored) for h in hypotheses), either(goal, tests, stored)
-            help = claim.help if tested == (hypotheses, goal) else claim.help or HELP
+            places = [
+                t for t in tests if isinstance(t, App) and t.op == "part" and t.args[0].dtype.startswith(("argmax_", "argmin_"))
+            ]
+            help = claim.help if tested == (hypotheses, goal) else PLACE if places else claim.help or HELP
             return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():
             return claim

@@ -1,6 +1,6 @@
 """Every subterm of every index, guard and extent fits the integer type it is emitted in.
 
-    limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box
+    limits(sizes) ≤ 2³¹ − 1  ⊢  −2³¹ ≤ t ≤ 2³¹ − 1        for every subterm t, guards on the unguarded box; on a GPU, as CPUs count to 2⁶³ − 1
     limits(sizes) ≤ 2⁶³ − 1  ⊢  −2⁶³ ≤ t ≤ 2⁶³ − 1        where the limits do not say so: t is made of data, or has no least value
     the operands of // and % are not negative, divisors at least 1
 
@@ -16,14 +16,31 @@ from math import prod
 
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.linear import Monomial, number, plus, polynomial
+from tinygpu.category.linear import Monomial, number, plus, polynomial, term_of
 from tinygpu.category.region import Region, parts
-from tinygpu.category.term import FALSE, INDEX, App, Axis, Const, Read, Term, Var, conjunction, reads, text, variables, walk
+from tinygpu.category.term import (
+    FALSE,
+    INDEX,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    reads,
+    substitute,
+    text,
+    variables,
+    walk,
+)
 from tinygpu.diagnostic import Label
+from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Computed, Trace, preconditions
 from tinygpu.program.arrays import address
+from tinygpu.program.lanes import instances, lanes_of, of_any_width
 from tinygpu.program.step import Program
 
 INT32 = 2**31 - 1
@@ -34,7 +51,7 @@ BEYOND = Const(INT32 + 1)
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     most = size_limits(program, trace)
-    narrow = not any(isinstance(t, Const) for t in most)  # else no call takes the 32-bit kernel
+    narrow = program.arch != CPU and not any(isinstance(t, Const) for t in most)  # else no call takes the 32-bit kernel
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
         yield Obligation("width", "TG403", title, sentence, (), FALSE, (Label(program.span, "which this machine needs"),))
@@ -210,10 +227,15 @@ def limits(program: Program) -> tuple[Term, ...]:
 
 def cpu_limits(program: Program) -> tuple[Term, ...]:
     """What a launcher compares with 2⁶³ − 2³² before a CPU runs the program: its limits that are not numbers, and what it computes to tell how
-    many items there are."""
-    known = [t for t in limits(program) if not isinstance(t, Const)]
+    many items there are; with as many lanes as the longest registers have."""
+    widest, most = instances(program)[0], lanes_of(program)
+    found = limits(of_any_width(program))
+    if most:
+        exact = (term_of(polynomial(substitute(t, most))) if variables(t) & most.keys() else t for t in found)
+        found = tuple(sorted((t for t in _largest(dict.fromkeys(exact)) if not _always(t)), key=text))
+    known = [t for t in found if not isinstance(t, Const)]
     forms = [polynomial(t) for t in known]
-    extents = (part for launch in program.launches for axis in launch.grid for part in subterms(axis.extent))
+    extents = (part for launch in widest.launches for axis in launch.grid for part in subterms(axis.extent))
     for part in dict.fromkeys(part for part in extents if isinstance(part, App)):
         form = polynomial(part)
         if not any(all(c >= 0 for c in plus(other, form, -1).values()) for other in forms):

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import elements
-from tinygpu.category.term import Axis, Const, Term
+from tinygpu.category.linear import polynomial, term_of, times
+from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.model.op import Op
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
@@ -62,19 +63,33 @@ def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
 
 
 def address(shape: Sequence[Term], index: Sequence[Term]) -> Term:
-    """The row-major offset in elements, by Horner's rule, so that every subterm but the products is a coordinate or an address itself.
+    """The row-major offset in elements, by Horner's rule, so that every subterm but the products is a coordinate or an address itself. Coordinates
+    that are the digits of a number are that number.
 
     >>> from tinygpu.category.term import Var, text
     >>> M, N, i, j = map(Var, "MNij")
     >>> text(address((M, N), (i, j))), text(address((), ())), text(address((M, N, Const(4)), (i, j, Const(0))))
     ('i*N + j', '0', '(i*N + j)*4')
+    >>> text(address((M, M, N), (j, i // N, i % N)))
+    'j*M*N + i'
     """
-    if not index:
-        return Const(0)
-    offset = index[0]
+    before: Term = Const(0)
+    last = index[0] if index else Const(0)
     for extent, coordinate in zip(shape[1:], index[1:], strict=True):
-        offset = offset * extent + coordinate
-    return offset
+        match coordinate:
+            case App("mod", (number, m)) if m == extent and last == _quotient(number, m):
+                before, last = before * extent, number
+            case _:
+                before, last = (before + last) * extent, coordinate
+    return before + last
+
+
+def _quotient(number: Term, by: Term) -> Term:
+    """`number // by`, whose own divisor is one product."""
+    match number:
+        case App("floordiv", (inner, part)):
+            return inner // term_of(times(polynomial(part), polynomial(by)))
+    return number // by
 
 
 def strides(op: Op) -> dict[str, tuple[str, ...]]:

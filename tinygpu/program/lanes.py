@@ -23,6 +23,12 @@ def vectors_of(program: Program) -> str:
     return next(held, "")
 
 
+def lanes_of(program: Program) -> dict[str, Term]:
+    """The most lanes that a register of a program has, by the name that they have; nothing where it has none."""
+    dtype = vectors_of(program)
+    return {LANES.name: Const(max(WIDTHS[dtype]))} if dtype else {}
+
+
 def instances(program: Program) -> tuple[Program, ...]:
     """The programs that one stands for: one for each number of lanes that a vector register may have."""
     dtype = vectors_of(program)

@@ -6,10 +6,10 @@ The one idea: a program's expressions are those of equations, elaborated by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import DTYPES, Axis, Const, Term, Var, substitute
+from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
@@ -21,14 +21,16 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition, index
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
+from tinygpu.program.copy import copied, stored
 from tinygpu.program.expression import expression
 from tinygpu.program.loops import loop
+from tinygpu.program.parts import Parts
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
-from tinygpu.program.traverse import map_steps, map_terms, written
-from tinygpu.program.turns import launches_reached, steps_reached
+from tinygpu.program.traverse import written
+from tinygpu.program.turns import in_loop, launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import common
@@ -36,19 +38,10 @@ from tinygpu.syntax.target import common
 MOST = 2000  # steps of a program
 
 
-def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
-    """A launch whose loop at a depth has another name than in the text."""
-    if name == axis.name:
-        return launch
-    new = {name: Var(axis.name)}
-    turns = (*launch.turns[:depth], axis, *launch.turns[depth + 1 :])
-    return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
-
-
-def read(machine: Machine) -> Program:
-    """`machine with a program → program`. Raises TinygpuError with everything that is wrong in the text."""
+def read(machine: Machine, parts: Parts | None = None) -> Program:
+    """`machine with a program → program`, some `parts` of it derived. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
-    reader = Reader(machine)
+    reader = Reader(machine, parts)
     launches = reader.launches(common(machine.program.body))
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
@@ -75,6 +68,7 @@ class Reader:
     1 in a launch, and more in its loops and guards; `loops` are those around the launch that go as far as sizes, and `looped` the names of all; `around` is how many of the listed values stand around the launch, and `made` counts steps."""
 
     machine: Machine
+    parts: Parts | None = None
     problems: Problems = field(default_factory=Problems)
     workspaces: list[Array] = field(default_factory=list)
     arrays: dict[str, Tensor] = field(default_factory=dict)
@@ -88,12 +82,13 @@ class Reader:
     looped: set[str] = field(default_factory=set)
     around: int = 0
     made: int = 0
+    waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
 
     @property
     def op(self) -> Op:
         return self.machine.op
 
-    def scope(self, axes: Iterable[Axis]) -> Scope:
+    def scope(self, axes: Sequence[Axis]) -> Scope:
         """The names at a place: sizes, arguments, arrays declared so far, params, workers and loops. What was stored may be read."""
         arguments = {t.name: replace(t, role="stored") if t.name in self.stored else t for t in self.op.tensors}
         states = {e.target: replace(self.op.tensor(e.target), role="state") for e in self.op.states}
@@ -106,6 +101,8 @@ class Reader:
             dtypes={name: choice for name, choice in self.machine.variant if choice in DTYPES},
             elsewhere=self.declared,
             place="",
+            values=self.parts.values(axes) if self.parts else {},
+            apart=self.parts.apart(axes) if self.parts else {},
             monoids=Monoids({str(monoid): monoid for monoid in self.op.monoids}),
         )
 
@@ -122,6 +119,8 @@ class Reader:
     def launches(self, body: tuple[tree.Statement, ...]) -> tuple[Launch, ...]:
         """The launches of a program: each `launch (…) { … }`, or the whole body on the work object of the machine."""
         if not tree.launching(body):
+            if self.parts is not None:
+                return tuple(self.parts.alone(self, body))
             given = self.machine.launches[0]
             self.depth = 1
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
@@ -141,6 +140,11 @@ class Reader:
             self.count(statement)
             if isinstance(statement, tree.LaunchStatement):
                 yield self.launch(statement)
+            elif isinstance(statement, tree.LaunchClause):
+                if self.loops or self.listed:
+                    self.problems.say("TG157.derived", statement.span, name=statement.name)
+                elif self.parts is not None:
+                    yield from self.parts.named(self, statement)
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
@@ -201,11 +205,8 @@ class Reader:
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
-        self.taken |= self.taken or {
-            *names_of(Program("", self.op, ())),
-            *words((self.machine.program, self.op.source)),
-            *self.declared,
-        }
+        known = names_of(Program("", self.op, ())) | words((self.machine.program, self.op.source))
+        self.taken |= self.taken or {*known, *self.declared}
         return claimed(name, self.taken, "")
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
@@ -220,11 +221,20 @@ class Reader:
         found: list[Step] = []
         for statement in body:
             self.count(statement)
-            if isinstance(statement, tree.For):
-                found += self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
-            elif (step := read_step(self, statement, axes)) is not None:
-                found.append(step)
+            if isinstance(statement, tree.Evaluate) and self.parts is not None:
+                found += self.parts.evaluate(self, statement, axes)
+                continue
+            made = self.several(statement, axes)
+            found += (one for step in made for one in self.parts.placed(self, step)) if self.parts is not None else made
         return tuple(found)
+
+    def several(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Iterable[Step]:
+        """What one statement stands for."""
+        if isinstance(statement, tree.For):
+            return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
+        if isinstance(statement, tree.Copy | tree.Store):
+            return copied(self, statement, axes) if isinstance(statement, tree.Copy) else stored(self, statement)
+        return () if (step := read_step(self, statement, axes)) is None else (step,)
 
     def count(self, statement: tree.Statement) -> None:
         """One more step; a loop over listed values counts its body again and again. Raises TinygpuError beyond MOST of them."""

@@ -96,7 +96,9 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Sync("warp" if kind == "warp barrier" else "block", span)
         case tree.Sync(kind, span=span):
             reader.problems.say("TG109.step", span, kind=kind)
-        case tree.LaunchStatement(span=span):
+        case tree.Evaluate(span=span):
+            reader.problems.say("TG175.clauses", span)
+        case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
             reader.problems.say("TG157.launch", span)
     return None
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE
+from tinygpu.category.term import FALSE, Axis, Var, substitute
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, For, If, Launch, Step, body_of
-from tinygpu.program.traverse import Body, Path, walk_steps, with_body, written
+from tinygpu.program.traverse import Body, Path, map_steps, map_terms, walk_steps, with_body, written
 from tinygpu.record import replace
 
 T = TypeVar("T", Step, Launch)
@@ -43,6 +43,15 @@ def launches_reached(turns: Sequence[tuple[Launch, ...]], memory: Collection[str
         return (one,) if body == one.body else (replace(one, body=body),) if written(body) & {*memory} else ()
 
     return _kept(turns, stores, put)
+
+
+def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
+    """A launch whose loop at a depth has another name than in the text."""
+    if name == axis.name:
+        return launch
+    new = {name: Var(axis.name)}
+    turns = (*launch.turns[:depth], axis, *launch.turns[depth + 1 :])
+    return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
 
 
 def _kept(

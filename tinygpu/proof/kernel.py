@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
+from tinygpu.category.decide import decided, holds
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.known import Known
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
@@ -26,12 +28,14 @@ from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
+from tinygpu.proof.sample import counterpoint
 from tinygpu.record import InitVar, dataclass
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
 FACTORS = 8  # of a product that the solver multiplies out as fast as anything
+MANY = 3  # with so many it may take minutes to show what a number drawn at random shows
 HASTE = 40  # of the budget such a part is for a claim where another one is known to be false
 SLOW = 10  # and such a part where values have more parts than are written out
 MOOT = (  # where one of these goes wrong, a program computes nothing that the rest could be about
@@ -164,15 +168,20 @@ def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
 
 @lru_cache(maxsize=1024)  # as of what the solver is asked: the machines of a spec have many in common
 def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
-    """Whether the goal follows from the ranges among the hypotheses alone.
+    """Whether the goal follows from the ranges among the hypotheses alone, or they say that one of the hypotheses is false.
 
     >>> i = Var("i")
     >>> evident((i >= 0, i < 8), i < 9), evident((i < 8,), i < 9), evident((i >= 0,), i < 9)
     (True, False, False)
+    >>> evident((i >= 0, i < 8, App("not", (i < 9,), "bool")), i > 9)
+    True
     """
     natural, extents, facts = _ranges(hypotheses)
     if natural is None or not all(v in natural for v in variables(goal) if " " not in v):
         return False
+    denied = [h for h in hypotheses if isinstance(h, App) and h.op == "not"]
+    if any(decided(h.args[0], Known.of(extents, facts - {h})) for h in denied):
+        return True
     return settle(goal, extents, facts) == TRUE or by_digits(goal, extents, hypotheses)
 
 
@@ -195,8 +204,10 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     """
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
-    axes = tuple(Axis(name, extent) for name, extent in extents.items())
-    simple = simplify(goal, Region(axes, hypotheses))
+    region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
+    if all(holds(part, region) for part in conjuncts(goal)):
+        return True
+    simple = simplify(goal, region)
     return all(isinstance(part, App) and part.op == "eq" and part.args[0] == part.args[1] for part in conjuncts(simple))
 
 
@@ -215,6 +226,8 @@ def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int) -> tuple[A
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
     alike = isinstance(goal, App) and goal.op == "eq" and goal.args[0] == goal.args[1]  # nothing is multiplied out for that
+    if goal is not None and not alike and _factors(goal) >= MANY and (point := counterpoint(hypotheses, goal)) is not None:
+        return z3.sat, point, 0
     steps = budget if alike else affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
     verdict, model, effort = solved(script(hypotheses, goal), steps)
     return verdict, {} if model is None else integers(model), effort

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tinygpu.category.term import Fold, Term, substitute, text, variables, walk
+from tinygpu.category.monoid import component
+from tinygpu.category.term import App, Const, Fold, Read, Term, substitute, text, variables, walk
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Claim
-from tinygpu.program.step import Program
+from tinygpu.program.step import Assign, Program, steps
 from tinygpu.record import replace
 
 SYMBOL = re.compile(r"\b(fold|number) (\d+\.\d+)(?!\.?\d)")
@@ -56,7 +57,21 @@ def worded(diagnostic: Diagnostic, claim: Claim, program: Program) -> Diagnostic
 def in_words(said: str, claim: Claim, program: Program) -> str:
     """A text about a claim in the words of its spec, where a term has a name there by that name."""
     names = program.machine.names if program.machine else ()
-    return by_name(spoken(said, claim, program.op), names)
+    return by_name(by_equation(spoken(said, claim, program.op), program), names)
+
+
+def by_equation(said: str, program: Program) -> str:
+    """A text in which a component of what a derived machine has folded bears the name of its equation: `acc[t, g].k` is `k[r]`."""
+    if program.machine is None or program.machine.program is not None or "]." not in said:
+        return said
+    equations = {e.target: e for e in program.op.equations}
+    for step in (s for launch in program.launches for s in steps(launch.body) if isinstance(s, Assign) and s.target in equations):
+        match step.value:
+            case App("part", (Read(cells, _, folded), Const(place))):
+                axes = ", ".join(a.name for a in equations[step.target].axes)
+                found = rf"\b(?:{re.escape(cells)}|lanes)\[[^\[\]]*\]\.{component(folded, int(place))}\b"
+                said = re.sub(found, f"{step.target}[{axes}]", said)
+    return said
 
 
 def by_name(said: str, names: tuple[tuple[str, str], ...]) -> str:

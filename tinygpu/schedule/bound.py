@@ -1,21 +1,21 @@
-"""Conditions made bounds: what every store is under ends an axis, what every pass is under ends a loop, and between borders nothing is asked.
+"""Conditions made bounds: what every store is under ends an axis, and what every pass is under ends a loop.
 
-    i < ⌈n / 256⌉·256 if i < n   ↦   i < n          q + s - 1 >= 0 for every s < 3   ↦   q >= 1
+    i < ⌈n / 256⌉·256 if i < n   ↦   i < n          q + s - 1 >= 0 for every s < 3   ↦   k < n
 
-Comes in: axes and bodies. Goes out: a `Nest` whose axes and loops end where they do nothing more; the interior of one. The one idea: a condition that is
+Comes in: axes and bodies. Goes out: a `Nest` whose axes and loops end where they do nothing more. The one idea: a condition that is
 linear in an axis is a bound of it, and inside the bound it is a fact, which need not be asked again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from tinygpu.category.decide import holds
-from tinygpu.category.linear import ONE, Polynomial, number, plus, polynomial, stride
+from tinygpu.category.linear import Polynomial
+from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
-    BOOL,
     TRUE,
     App,
     Axis,
@@ -29,13 +29,12 @@ from tinygpu.category.term import (
     rebuild,
     select,
     variables,
-    walk,
 )
-from tinygpu.program.step import Assign, For, If, Step, arrays_in
+from tinygpu.program.step import Assign, For, If, Step
 from tinygpu.program.traverse import map_steps, written
-from tinygpu.record import dataclass, replace
-from tinygpu.schedule.nest import Body, Nest, change_terms, is_long, loops_of, sites
-from tinygpu.schedule.polynomial import limit, positive, term
+from tinygpu.record import replace
+from tinygpu.schedule.nest import Body, Nest, change_terms, loops_of, sites
+from tinygpu.schedule.polynomial import limit, positive
 
 NOWHERE = Region()
 
@@ -53,6 +52,26 @@ def bound(axes: tuple[Axis, ...], body: Body, outputs: frozenset[str]) -> Nest:
             case name, top:
                 new[name] = replace(new[name], extent=smaller(new[name].extent, top))
     return Nest(tuple(new[a.name] for a in axes), tuple(guards), _bound_loops(assume(body, facts), names))
+
+
+def contributed(body: Body) -> Body:
+    """What adds the unit of its fold where a condition fails, adds nothing there.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> j, k = Var("j"), Var("k")
+    >>> (step,) = contributed((Assign("s", (), select(j <= k, Read("x", (k,), "f32"), Const(0.0, "f32")), update="sum"),))
+    >>> text(step.guard), text(step.value)
+    ('j <= k', 'x[k]')
+    """
+
+    def each(step: Step) -> Body:
+        match step:
+            case Assign(value=App("select", (guard, value, nothing)), update=str(update)) if update and not reads(guard):
+                if nothing == as_monoid(update).unit(value.dtype):
+                    return (replace(step, guard=conjunction(step.guard, guard), value=value),)
+        return (step,)
+
+    return map_steps(body, each)
 
 
 def common(body: Body, targets: Collection[str]) -> tuple[Term, ...]:
@@ -175,66 +194,3 @@ def ended(nest: Nest, where: tuple[Term, ...]) -> Nest:
         return (step,)
 
     return replace(nest, body=map_steps(nest.body, each))
-
-
-@dataclass(frozen=True, slots=True)
-class Interior:
-    """`low <= lane < high` for all lows and highs, where every condition of `outer` holds: there `body` does what the nest does."""
-
-    lows: tuple[Term, ...]
-    highs: tuple[Term, ...]
-    outer: tuple[Term, ...]
-    body: Body
-
-
-def interior(nest: Nest, lane: Axis) -> Interior | None:
-    """The interior, if the nest has linear conditions that are no ends of long loops.
-
-    >>> from tinygpu.category.term import Read, text
-    >>> i, n = Var("i"), Var("n")
-    >>> left = select(i - 1 >= 0, Read("x", (i - 1,), "f32"), Const(0.0, "f32"))
-    >>> found = interior(Nest((Axis("i", n),), (), (Assign("y", (i,), left),)), Axis("i", n))
-    >>> [text(t) for t in found.lows], found.highs, text(found.body[0].value)
-    (['1'], (), 'x[i - 1]')
-    """
-    lows: dict[Term, None] = {}
-    highs: dict[Term, None] = {}
-    outer: dict[Term, None] = {}
-    facts: dict[Term, None] = {}
-    for condition, loops in _conditions(nest.body):
-        worst = _worst(condition, loops)
-        begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
-        if worst is None or begins:  # where a long loop begins or ends is no test
-            continue
-        if (end := limit(worst, lane.name)) is not None:
-            (lows if end[0] > 0 else highs)[end[1]] = None
-        elif stride(worst, lane.name)[0] == {}:
-            outer[App("gt", (term(worst), Const(0)), BOOL)] = None
-        else:
-            continue
-        facts[condition] = None
-    return Interior(tuple(lows), tuple(highs), tuple(outer), assume(nest.body, facts)) if facts else None
-
-
-def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
-    """The parts of every condition that reads nothing, with the loops around it; none of those that say with cells where loops begin and end."""
-    cells = {s.name for s in arrays_in(body) if not s.extents}
-    for site in sites(body):
-        loops = tuple(loop.axis for loop in site.loops)
-        whole = [*site.guards, site.step.guard]
-        whole += [t.args[0] for root in site.terms for t in walk(root) if isinstance(t, App) and t.op == "select"]
-        whole = [guard for guard in whole if cells.isdisjoint(r.tensor for r in reads(guard))]
-        yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
-
-
-def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
-    """The smallest value of `p` over the loops, where `condition ⇔ p > 0`."""
-    p = positive(condition)
-    for axis in loops:
-        if p is None or axis.name not in {v for m in p for atom in m for v in variables(atom)}:
-            continue
-        pace, rest = stride(p, axis.name)
-        if not pace or (by := number(pace)) is None:
-            return None
-        p = rest if by > 0 else plus(rest, plus(polynomial(axis.extent), ONE, -1), by)
-    return p

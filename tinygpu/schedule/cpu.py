@@ -21,7 +21,8 @@ from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, Fact, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import map_steps, meets, written
 from tinygpu.record import replace
-from tinygpu.schedule.bound import bound, ended
+from tinygpu.schedule.bound import bound, contributed, ended
+from tinygpu.schedule.contract import solve
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
 from tinygpu.schedule.nest import Nest, Shapes, names_in, where
@@ -62,7 +63,8 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
         made = turned(nest, turn, fresh)
     else:
         left = {space.name for space in program.workspaces}
-        made = Points(shapes, {name: shape for name, shape in shapes.items() if name not in left}, fresh).launch(nest)
+        long = {name: shape for name, shape in shapes.items() if name not in left}
+        made = Points(shapes, long, solve(program.op)[1], fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
 
 
@@ -84,7 +86,7 @@ def nest_of(op: Op, launch: Launch, shapes: Shapes, core: bool = False) -> Nest:
     outputs = frozenset(written(launch.body)) & shapes.keys()
     taken = frozenset(op.sizes) | set(shapes) | names_in(launch)
     lifted, body = lift(launch.body, outputs)
-    body = without_copies(body, frozenset(shapes) - outputs)
+    body = contributed(without_copies(body, frozenset(shapes) - outputs))
     axes, body = merge((*launch.grid, *launch.block, *lifted), in_rows(body) if core else body, taken)
     body = merge_loops(body, taken | {a.name for a in axes})
     nest = split(bound(axes, body, outputs), taken | {a.name for a in axes})

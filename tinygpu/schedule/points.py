@@ -10,7 +10,7 @@ run long loops along it step through each together, as a strip of lanes, in whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import reduce
 from itertools import groupby
 
@@ -32,7 +32,7 @@ from tinygpu.category.term import (
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.bound import interior
+from tinygpu.schedule.interior import interior
 from tinygpu.schedule.nest import (
     BACKWARDS,
     SIDE_BY_SIDE,
@@ -76,10 +76,11 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
 @dataclass(frozen=True, slots=True)
 class Points:
     """What a nest is laid out with. What launches leave for each other is little, so folds of it stay whole: `long` are the arrays of which
-    it is not known."""
+    it is not known. Neighbours that lie a size of `steps` apart may lie side by side."""
 
     shapes: Shapes
     long: Shapes
+    steps: Collection[str]
     fresh: Callable[[str], str]
 
     def launch(self, nest: Nest) -> Launch:
@@ -89,7 +90,7 @@ class Points:
         if lane is None:
             return Launch((), (), where(guard, self._pieces(nest.body)))
         outer = tuple(replace(a, sort="grid") for a in nest.axes if a != lane)
-        in_strips = strips(nest.body, lane, self.shapes)
+        in_strips = strips(nest.body, lane, self.shapes, self.steps)
         size = STRIP if in_strips else HEAVY_CHUNK if heavy(nest.body) else CHUNK
         chunk = Axis(self.fresh(f"{lane.name}_chunk"), ceildiv(lane.extent, size), "grid")
         run = Axis(self.fresh(f"{lane.name}_in"), Const(size), "time")
@@ -130,7 +131,7 @@ class Points:
         return Pieces(self.long, cells, self.fresh).cut(body)
 
 
-def strips(body: Body, lane: Axis, shapes: Shapes) -> bool:
+def strips(body: Body, lane: Axis, shapes: Shapes, apart: Collection[str] = ()) -> bool:
     """Whether the long loops read along the lane, and all cells are scalars."""
     if any(s.extents for s in arrays_in(body)):
         return False
@@ -139,7 +140,7 @@ def strips(body: Body, lane: Axis, shapes: Shapes) -> bool:
     long = [site for site in sites(body) if any(is_long(loop.axis) for loop in site.loops)]
     paces = [pace(r, lane.name, shapes) for site in long for r in memory_reads(site.terms, shapes)]
     moving = [p for p in paces if p != {}]
-    return bool(moving) and all(p in (SIDE_BY_SIDE, BACKWARDS) for p in moving)
+    return bool(moving) and all(p in (SIDE_BY_SIDE, BACKWARDS, *({(Var(s),): 1} for s in apart)) for p in moving)
 
 
 def in_strip(body: Body, lane: Axis, guard: Term, cells: frozenset[str], alike: frozenset[str]) -> Body:

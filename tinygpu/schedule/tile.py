@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, variables
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, substitute, variables
 from tinygpu.model.op import Op
 from tinygpu.program.lanes import WIDTHS
 from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
 from tinygpu.program.traverse import reads_of
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
+from tinygpu.schedule.flat import one_loop
 from tinygpu.schedule.nest import (
     SIDE_BY_SIDE,
     Body,
@@ -110,12 +111,14 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
         if not extents & {row.name, lane.name} and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
-            usual = Shape(block=FEW) if _far(cells, row, lane, loop.axis, shapes) else Shape()
-            shape, held = (
-                said or usual.shared_by(len(cells)),
-                tuple(s for s in arrays_in(nest.body, "thread") if s.name in _made(after)),
-            )
-            return Tile(row, lane, outer, around, loop.axis, dtype, cells, after, shape, guard, held)
+            held = tuple(s for s in arrays_in(nest.body, "thread") if s.name in _made(after))
+            loops: tuple[Axis, ...] = (*around, loop.axis)
+            if guard == TRUE and not said:
+                loops, digits = one_loop(loops, [c.value for c in cells], row.name, lane.name, shapes)
+                cells = tuple(replace(c, value=substitute(c.value, digits)) for c in cells)
+            usual = Shape(block=FEW) if _far(cells, row, lane, loops[-1], shapes) else Shape()
+            shape = said or usual.shared_by(len(cells))
+            return Tile(row, lane, outer, loops[:-1], loops[-1], dtype, cells, after, shape, guard, held)
     return None
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tinygpu.category.term import (
+    TRUE,
     App,
     Axis,
     Const,
@@ -24,6 +25,7 @@ from tinygpu.category.term import (
     conjuncts,
     memoised,
     rebuild,
+    select,
     substitute,
     variables,
 )
@@ -144,7 +146,9 @@ class Tiled:
         after = moved(after, lambda name, index: (cells[name], here) if name in cells else (name, index))
         end = For(rows, (For(lanes, (If(conjunction(*inside), after),)),))
         grid = (*tile.outer, down, across)
-        return Launch(grid, (), (*arrays, For(rows, (For(lanes, start),)), *panel.around(body), end))
+        used = own[row.name] < row.extent + (shape.rows - 1)  # by a group that has a row
+        begin = For(rows, guarded(used, (For(lanes, start),), {*cells.values()}))
+        return Launch(grid, (), (*arrays, begin, *panel.around(body), end))
 
     def _fold(self, panel: Panel, down: Axis, cells: Mapping[str, str]) -> Body:
         """A few rows after the other: all steps of the panel, for all rows and vectors at once."""
@@ -178,13 +182,32 @@ class Tiled:
 
     def _fill(self, panel: Panel, lanes: Axis, lane: Term) -> Body:
         """The panels of one block; lanes beyond the edge are 0, and are never written out."""
-        place, edge = (panel.place(), Var(lanes.name)), lane < self.tile.lane.extent
-        own = {**panel.own, self.tile.lane.name: lane}
-        nothing = Const(0.0, self.tile.dtype)
-        inside = tuple(Assign(name, place, substitute(t, own)) for t, name in self.panels.items())
-        beyond = tuple(Assign(name, place, nothing) for name in self.panels.values())
+        place, inside, own = (panel.place(), Var(lanes.name)), lane < self.tile.lane.extent, {self.tile.lane.name: lane}
         out: list[Step] = []
-        for values, guard in ((inside, edge), (beyond, lane >= self.tile.lane.extent)):
-            whole = conjunction(*self._conditions(panel), guard)
-            out += guarded(whole, panel.within((For(lanes, values),)), {*self.panels.values()})
+        for t, name in self.panels.items():
+            nothing = Const(0.0, self.tile.dtype)
+            alike, value = once(t, self.tile.lane.name, nothing)
+            beyond = TRUE if alike != TRUE else lane >= self.tile.lane.extent
+            ways = ((value, conjunction(alike, inside)), (nothing, beyond))
+            for found, guard in reversed(ways) if beyond == TRUE else ways:
+                whole = conjunction(*self._conditions(panel), substitute(guard, panel.own))
+                step = Assign(name, place, substitute(found, {**panel.own, **own}))
+                out += guarded(whole, panel.within((For(lanes, (step,)),)), {*self.panels.values()})
         return tuple(out)
+
+
+def once(t: Term, lane: str, nothing: Term) -> tuple[Term, Term]:
+    """What no lane tells of the condition without which a term is nothing, which is asked once for all lanes, and the term there.
+
+    >>> from tinygpu.category.term import text
+    >>> p, q, n, nothing = Var("p"), Var("q"), Var("n"), Const(0.0, "f32")
+    >>> found = once(select(conjunction(p < n, q < n), Read("x", (p, q), "f32"), nothing), "q", nothing)
+    >>> tuple(map(text, found))
+    ('p < n', 'x[p, q] if q < n else 0')
+    """
+    match t:
+        case App("select", (condition, then, otherwise)) if otherwise == nothing:
+            parts = conjuncts(condition)
+            alike = conjunction(*(p for p in parts if lane not in variables(p)))
+            return alike, select(conjunction(*(p for p in parts if lane in variables(p))), then, otherwise)
+    return TRUE, t

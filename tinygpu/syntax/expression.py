@@ -155,7 +155,20 @@ class Field(Node, field="value name", shown="{value:primary}.{name}"):
     name: str
 
 
-# Sized stands only inside a Group
+class Joined(Node):
+    """`f32(K_a) * ..`: the term once for each axis of a family, joined by `*`, `+`, `and` or `or`."""
+
+    value: Expr
+    op: str
+
+
+class Each(Node, repeated="value"):
+    """`K_a..`: a part of a list, there once for each axis of a family. What is only a name there, as in `(p_a..) = (g, t)`, is the text `p_a..`."""
+
+    value: Any
+
+
+# Sized stands only inside a Group; Joined and Each are gone when a term is asked what it means
 Expr: TypeAlias = Number | Name | Cell | Call | Unary | Binary | IfElse | FoldExpr | Sized | Group | Field
 
 
@@ -185,7 +198,7 @@ def level(expr: Any) -> float:
             return RANK["negation"]
         case FoldExpr() | Unary(_, FoldExpr()) | Binary("*" | "/" | "//" | "%", _, FoldExpr()):
             return RANK["term"]
-        case Binary(op):
+        case Binary(op) | Joined(_, op):
             return LEVELS[op][0]
         case Unary():
             return RANK["signed"]
@@ -197,6 +210,9 @@ def show(part: Any, wanted: float = 0) -> str:
     line may be broken."""
     if isinstance(part, tuple):
         return ", ".join(part) if part and isinstance(part[0], str) else f",{BREAK}".join(show(one, wanted) for one in part)
+    if isinstance(part, Each):
+        text = show(part.value, wanted)
+        return f"{text}.." if text.isidentifier() else f"{text} .."
     if not isinstance(part, Node):
         return part or ""
     text = _show(part)
@@ -215,6 +231,9 @@ def _show(node: Any) -> str:
             a, b = show(left, before), show(right, RANK["term"] if level(node) == RANK["term"] else behind)
             return f"{a}*{b}" if op == "*" and _small(left) and _small(right) else f"{a} {op}{BREAK}{b}"
 
+        case Joined(value, op):
+            return f"{show(value, LEVELS[op][1])} {op} .."
+
     def there(pieces: Any) -> bool:
         plain = ((name, rule) for _, name, rule in pieces if name)
         return all(rule == "sign" or getattr(node, name) not in absent(node.__class__, name) for name, rule in plain)
@@ -228,7 +247,8 @@ def _show(node: Any) -> str:
 def _field(value: Any, rule: str) -> str:
     """What a field is shown as: an expression of a rule, the `left` side of an equation, the `sign` of an update; of a truth value its word."""
     if rule == "left":
-        return show(value) if len(value) == 1 else f"({show(value)})"
+        alone = len(value) == 1 and not (isinstance(value[0], str) and value[0].endswith(".."))
+        return show(value) if alone else f"({show(value)})"
     if rule == "then":
         return " then ".join(map(show, value))
     if rule == "sign":

@@ -68,7 +68,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
     if len(header) <= WIDTH and not comments.inside(tensors):
         rows = [Row(0, header, op.span, "open")]
     else:
-        rows = [Row(0, f"{header.partition('(')[0]}(", replace(op.span, end=op.span.start), "open")]
+        rows = [Row(0, f"{show(replace(op, inputs=())).partition('() ->')[0]}(", replace(op.span, end=op.span.start), "open")]
         rows += _tensor_rows(op.inputs)
         rows.append(Row(0, ") -> (", _after(op.inputs, op.span, comments), "turn"))
         rows += _tensor_rows(op.outputs)
@@ -100,7 +100,7 @@ def _rows(part: Any, indent: int, comments: Comments, column: int = 0) -> list[R
         return _list_rows(part, column, indent, comments)
     if hasattr(part, "body"):
         inner = [line for step in part.body for line in _rows(step, indent + 1, comments)]
-    elif hasattr(part, "clauses") and (part.clauses or not isinstance(part, tree.Stage) or comments.inside(part.span)):
+    elif hasattr(part, "clauses") and (part.clauses or not isinstance(part, tree.Stage | tree.Copy) or comments.inside(part.span)):
         column = max((len(_word(c)) for c in part.clauses if isinstance(c, tree.Listed)), default=0)
         inner = [line for clause in part.clauses for line in _rows(clause, indent + 1, comments, column)]
     else:

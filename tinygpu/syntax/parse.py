@@ -78,14 +78,15 @@ def for_values(span: Span, name: str, values: tree.Group, body: tuple[tree.State
     return tree.For(name, None, body, "time", values.items, span=span)
 
 
-def clauses(span: Span, *parts: tree.Clause) -> tuple[tree.Clause, ...]:
+def clauses(span: Span, *parts: Any) -> tuple[tree.Clause, ...]:
     """What stands in braces. Bindings on the lines below a `compute` belong to it."""
-    joined: list[tree.Clause] = []
+    joined: list[Any] = []
     for part in parts:
         match part, joined:
-            case tree.Binding(), [*_, tree.Compute() as last]:
-                joined[-1] = replace(last, bindings=(*last.bindings, part), span=last.span.to(part.span))
-            case tree.Binding((name, *_)), _:
+            case ((tree.Binding() | tree.Each()), [*_, tree.Compute() as last]):
+                below: Any = part
+                joined[-1] = replace(last, bindings=(*last.bindings, below), span=last.span.to(part.span))
+            case ((tree.Binding((name, *_)) | tree.Each(tree.Binding((name, *_)))), _):
                 title = f"`{name} = …` stands without a clause"
                 wanted = f"write `compute {name} = …` for an index, or `work {name} = (…)` for a level, joined by commas to the line above"
                 raise TinygpuError.of("TG008", title, part.span, "which clause is this?", wanted)
@@ -119,6 +120,8 @@ BUILD: Mapping[str, Build] = {
     "arrays": arrays,
     "update": update,
     "for_values": for_values,
+    "joined": lambda span, value, op, dots: tree.Joined(value, op, span=span),
+    "indices": lambda span, name: f"{name}..",
     "sync": lambda span, *words: tree.Sync(" ".join(words), span=span),
     "clauses": clauses,
     "import_": lambda span, path: tree.Import(path[1:-1], span=span),

@@ -7,7 +7,7 @@ The one idea: a step is a word, what it speaks of, and the block of steps inside
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tinygpu.syntax.expression import Cell, Expr, Group
 from tinygpu.syntax.node import Node
@@ -65,6 +65,28 @@ class Assign(
     update: str = ""
     guard: Expr | None = None
     atomic: bool = False
+
+
+class Copy(Node, copy="step by clauses", shown="copy {step}⟨ by {by}⟩"):
+    """`copy s[r, c] = x[g*64 + r, c] { compute … vector v }`: an assignment at each point of a box, whose indices stand on its left side, shared
+    out among the threads of a block; `by` are registers in which its values wait for a `store`. `box` are the ranges that are written there, `s[r < 64, c]`, after `model.names`."""
+
+    step: Assign
+    clauses: tuple[Any, ...] = ()
+    box: tuple[Turn, ...] = ()
+    by: str | None = None
+
+
+class Store(Node, store="*names", shown="store {names}"):
+    """`store r`: what a copy by way of r has read is stored."""
+
+    names: tuple[str, ...]
+
+
+class Evaluate(Node, evaluate="*names", shown="compute {names}"):
+    """`compute s, acc`: the steps that the machine's clauses derive for these equations."""
+
+    names: tuple[str, ...]
 
 
 class For(
@@ -145,7 +167,16 @@ class Let(Node, let="*parts", shown="let {parts}"):
     parts: tuple[Naming, ...]
 
 
-Statement: TypeAlias = Array | Arrays | Let | Assign | For | Loops | If | Holds | Sync | LaunchStatement
+class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
+    """`launch partial { work … compute … }`: derived; a clause of a machine, or beside the launches of a program."""
+
+    name: str
+    clauses: tuple[Any, ...]
+
+
+Statement: TypeAlias = (
+    Array | Arrays | Let | Assign | Copy | Store | Evaluate | For | Loops | If | Holds | Sync | LaunchStatement | LaunchClause
+)
 
 
 def launching(body: Iterable[Statement]) -> bool:
@@ -154,4 +185,4 @@ def launching(body: Iterable[Statement]) -> bool:
     >>> launching((For("t", None, (LaunchStatement((), ()),)),)), launching((For("t", None, ()),))
     (True, False)
     """
-    return any(isinstance(s, LaunchStatement) or (isinstance(s, For | Loops) and launching(s.body)) for s in body)
+    return any(isinstance(s, LaunchStatement | LaunchClause) or (isinstance(s, For | Loops) and launching(s.body)) for s in body)

@@ -64,13 +64,6 @@ class Equations(Node, equations="*names", shown="{names}"):
     names: tuple[str, ...]
 
 
-class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
-    """`launch partial { work … compute … }`."""
-
-    name: str
-    clauses: tuple[Clause, ...]
-
-
 class ForEquation(Node, for_equation="equation clauses", shown="for {equation}"):
     """`for s { compute … }`: overrides for one equation."""
 
@@ -149,11 +142,15 @@ class TensorDecl(
     inplace: str = ""
 
 
-class Family(Node, family="variable *dtypes", shown="{variable} in {{{dtypes}}}"):
-    """`T in {f16, f32}`: one op for each dtype, and for each choice of several."""
+class Family(
+    Node, family="variable *dtypes", axes="variable *axes", shown=("{variable} in {{{axes}}}", "{variable} in {{{dtypes}}}")
+):
+    """`T in {f16, f32}`: one op for each dtype, and for each choice of several; `a in {(L), (H, W)}`: one for each list of axes, gone after
+    `model.axes`."""
 
     variable: str
-    dtypes: tuple[Name, ...]
+    dtypes: tuple[Name, ...] = ()
+    axes: tuple[Group, ...] = ()
 
 
 class Equation(Node, equation="*targets value", equation_tuple="*targets value", shown="{targets:left} =~{value}"):

@@ -1,6 +1,6 @@
 """The text of a CPU kernel against the program that was proved.
 
-    validate(module, name, program)        raises Differs where `NAME_cpu` does not do, for all sizes, what the program does
+    validate(module, name, program, counted)    raises Differs where `NAME_cpu` does not do, for all sizes, what the program does
 
 Comes in: a module, the name of a launcher, and the program that its CPU kernels were made of. Goes out: nothing, or a diagnostic that names a
 line of the module. The one idea: nothing of the emitter is trusted. Its text is read, and followed along the program, as that of CUDA is.
@@ -16,8 +16,7 @@ from tinygpu.category.dtype import HALVES, NUMPY
 from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.obligations.width import cpu_limits
-from tinygpu.program.lanes import LANES, instances, vectors_of
+from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import dataclass, replace
@@ -44,7 +43,7 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     out: list[Diagnostic] = []
     for machine in machines:
         try:
-            validate(module, machine.name, machine.on_cpu)
+            validate(module, machine.name, machine.on_cpu, machine.counted)
             if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
                 entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
                 raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")
@@ -53,9 +52,9 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     return tuple(out)
 
 
-def validate(module: Module, name: str, program: Program) -> None:
-    """That `NAME_cpu` of a module is a program. Raises Differs."""
-    width = Width.of(cpu_limits(instances(program)[0]), LARGEST_ON_CPU)
+def validate(module: Module, name: str, program: Program, counted: tuple[Term, ...]) -> None:
+    """That `NAME_cpu` of a module is a program, where what a launcher has `counted` fits. Raises Differs."""
+    width = Width.of(counted, LARGEST_ON_CPU)
     program = unpack(program)
     entry = function(module, f"{name}_cpu", ast.Pass(lineno=1, col_offset=0))
     for difference in (d for node in module.tree.body for d in taken(node)):

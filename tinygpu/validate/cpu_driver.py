@@ -20,7 +20,7 @@ from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
-FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True"}
+FLAGS = {"error_model": "'numpy'", "nogil": "True", "cache": "True", "parallel": "True", "forceinline": "True"}
 FAST = {"contract", "reassoc"}
 PARALLEL = """
 def {name}_parallel(items, parts, {given}):
@@ -49,7 +49,25 @@ def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> 
     for call, text in zip((alone, parallel), wanted, strict=True):
         if ast.unparse(call) != text:
             raise unread(call, "no call for all items")
-    return function(module, name, node), function(module, f"{one}_parallel", node)
+    return chosen(module, function(module, name, node)), function(module, f"{one}_parallel", node)
+
+
+def chosen(module: Module, work: ast.FunctionDef) -> ast.FunctionDef:
+    """What a work function calls, `if S == 1: items(…, 1) else: items(…, S)`: the same function, and the same numbers, whichever way is taken."""
+    match after_doc(work.body):
+        case [ast.If(test, [ast.Expr(known)], [ast.Expr(ast.Call(ast.Name(name)))])] if (
+            name == work.name.removesuffix("_work") + "_items"
+        ):
+            tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+            given = [a.arg for a in work.args.args]
+            ones = [g for g in given if f"{g} == 1" in map(ast.unparse, tests)]
+            alike = ", ".join("1" if g in ones else g for g in given)
+            wanted = f"if {' and '.join(f'{g} == 1' for g in ones)}: {name}({alike})\nelse: {name}({', '.join(given)})"
+            if not ones or ast.dump(ast.parse(wanted).body[0]) != ast.dump(after_doc(work.body)[0]):
+                raise unread(known, "the two calls are not the same")
+            decorated(work)
+            return function(module, name, known)
+    return work
 
 
 def _pure(test: ast.expr, sizes: set[str]) -> bool:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from tinygpu.category.dtype import INTEGERS
-from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, exchange, text
+from tinygpu.category.term import BOOL, INDEX, App, Const, Read, Term, apply, text
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.cast import as_index, as_kind, beside, converted, extreme, paced
 from tinygpu.validate.rows import Rows, rows_of
@@ -54,6 +55,7 @@ class Reader:
     lazy: int = 0  # inside of how many operands that Python may leave out
     shuffles: list[ast.Call] = field(default_factory=list)
     within: Rows | None = None
+    quick: bool = False  # whether the solver is not asked
 
     def thing(self, node: ast.AST) -> Thing:
         """What a name, or an attribute of `cuda`, is."""
@@ -89,10 +91,11 @@ class Reader:
                 return self._compare(node, OPERATORS[type(op)], *self.sides(left, right))
             case ast.BoolOp(op=op, values=[first, *others]):
                 parts, here, both = [self.guard(first)], self.here, isinstance(op, ast.And)
+                self.lazy += 1
                 for other in others:  # asked only where those before it do not decide
                     self.here = self.here.under(parts[-1] if both else App("not", (parts[-1],), BOOL))
-                    parts.append(self._maybe(other))
-                self.here = here
+                    parts.append(self.guard(other))
+                self.here, self.lazy = here, self.lazy - 1
                 return Value(App("and" if both else "or", tuple(parts), BOOL), "bool")
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(node, self.guard(test), body, other)
@@ -126,10 +129,8 @@ class Reader:
 
     def fits(self, term: Term, kind: str) -> bool:
         """Whether an integer is seen, or proved, to fit."""
-        rows, here = self.within or ({}, self.here)
-        return self.width.fits(term, kind, self.here) or (
-            self.within is not None and any(self.width.fits(t, kind, here) for t in (term, exchange(term, rows)))
-        )
+        shown = partial(self.width.fits, quick=self.quick)
+        return shown(term, kind, self.here) if self.within is None else self.within.fits(term, kind, self.here, shown)
 
     def needs(self, node: ast.AST, term: Term, kind: str) -> None:
         """That an integer fits, or the error."""
@@ -158,20 +159,17 @@ class Reader:
         """Where an element lies: at an offset; of a strided array at an index for each axis."""
         if memory.axes:
             return tuple(map(self.index, paced(node, memory, self.thing)))
+        read, around = replace(self, width=Unasked(())).index, (self.quick, self.within)
+        self.quick, self.within = True, rows_of(node, memory.extents, self.here, self.width, read)
         try:
             return (self.index(node),)
         except Differs as error:
-            if not error.open_ or not memory.extents or self.within:
+            if around[0] or not error.open_:
                 raise
-        self.within = rows_of(node, memory.extents, self.here, self.width, replace(self, width=Unasked(())).index)
-        found, self.within = (self.index(node),), None
-        return found
-
-    def _maybe(self, node: ast.expr) -> Term:
-        self.lazy += 1
-        found = self.guard(node)
-        self.lazy -= 1
-        return found
+            self.quick = False  # what is not seen by the form of the place is asked
+            return (self.index(node),)
+        finally:
+            self.quick, self.within = around
 
     def _named(self, node: ast.Name | ast.Attribute) -> Value:
         match self.thing(node):

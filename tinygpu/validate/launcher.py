@@ -18,7 +18,6 @@ from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
 from tinygpu.obligations.width import cpu_limits
-from tinygpu.program.lanes import instances
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
@@ -34,12 +33,19 @@ BLOCKS = 2**31 - 1
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What is to stand behind a name of the module: the program that was proved, with a cell for each component of a value, the program of
-    the CPU kernels, which may be another one, and what indices of 32 bits are limited by. These are of the emitter's `Built`, under its names."""
+    the CPU kernels, which may be another one, and what indices of 32 bits are limited by, and those of CPUs. These are of the emitter's `Built`,
+    under its names."""
 
     name: str
     program: Program
     cpu: Program | None = None
     limits: tuple[Term, ...] = ()
+    cpu_limits: tuple[Term, ...] | None = None
+
+    @property
+    def counted(self) -> tuple[Term, ...]:
+        """What the launcher has to compare with the largest index of a CPU."""
+        return cpu_limits(self.on_cpu) if self.cpu_limits is None else self.cpu_limits
 
     @property
     def on_cpu(self) -> Program:
@@ -62,7 +68,7 @@ def launched(module: Module, expected: Expected, function: ast.FunctionDef) -> L
     formed(module, function, program)
     found = table(module, name, function)
     names = [] if program.arch == CPU else [kernel_name(name, program, n) for n in range(len(program.launches))]
-    wide, starts, counted = asked(program), aligned(program), cpu_limits(instances(cpu)[0])
+    wide, starts, counted = asked(program), aligned(program), expected.counted
     assumed: dict[str, Any] = {"where": _words(where(program)), "limits": _words(expected.limits), "counted": _words(counted)}
     assumed["wide"] = _words(wide), starts
     compared(found, table_of(program, expected.limits, unpack(cpu).workspaces, counted, names) | assumed)

@@ -18,7 +18,7 @@ from tinygpu.record import dataclass
 from tinygpu.runtime import HEAD, offered
 from tinygpu.validate.typed import Differs, unread
 
-KERNELS = re.compile(r"_cpu|(_\d+)?_(work|parallel)|_kernel(_\d+)?")  # what is called after a launcher
+KERNELS = re.compile(r"_cpu|(_\d+)?_(work|items|parallel)|_kernel(_\d+)?")  # what is called after a launcher
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ class Scope:
                 self.kind(stmt, name, value.kind)
                 if reader.shuffles:
                     self.pending[name] = stmt
+                elif any(r.index for r in reads(value.term)):
+                    raise Differs(stmt, "reads memory, wherever its value is used", "an element is read where the program reads it")
                 self.names[name] = replace(value, term=simple(value.term))
                 return True
         return False

@@ -15,7 +15,7 @@ import z3
 
 from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import decided
-from tinygpu.category.known import Known
+from tinygpu.category.known import Known, over
 from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, exchange, reads, walk
 from tinygpu.obligations.facts import instances
@@ -53,7 +53,7 @@ class Width:
     limits: tuple[Term, ...]
     least: int = LEAST
     forms: tuple[Polynomial, ...] = ()
-    known: dict[tuple[Term, str, Here], bool] = field(default_factory=dict)
+    known: dict[tuple[Term, str, Here], bool | None] = field(default_factory=dict)
 
     @staticmethod
     @lru_cache(maxsize=8)
@@ -65,8 +65,8 @@ class Width:
         self.forms = tuple(polynomial(form) for t in self.limits for form in dict.fromkeys((t, canonical(t))))
         self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
 
-    def fits(self, term: Term, kind: str, here: Here) -> bool:
-        """Whether a term is in the range of that kind at every point of a place."""
+    def fits(self, term: Term, kind: str, here: Here, quick: bool = False) -> bool:
+        """Whether a term is in the range of that kind at every point of a place; `quick` does not ask the solver."""
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
@@ -74,8 +74,21 @@ class Width:
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
             said = promised(term, kind, here)
-            self.known[key] = self.seen(*key) or (said != key and self.seen(*said)) or self._proved(*key)
-        return self.known[key]
+            self.known[key] = self.seen(*key) or (said != key and self.seen(*said)) or None
+        if self.known[key] is None and not quick:
+            self.known[key] = self._proved(*key)
+        return bool(self.known[key])
+
+    def limited(self, count: Term) -> bool:
+        """Whether a number of elements is at most the largest index.
+
+        >>> n, m = Var("n"), Var("m")
+        >>> width = Width((n * m,))
+        >>> width.limited(m * n), width.limited(m * n + 1), width.limited(m * n * 2), width.limited(Const(4096))
+        (True, False, False, True)
+        """
+        form = polynomial(canonical(count))
+        return any(over(limit, form) for limit in (*self.forms, constant(self.least)))
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
@@ -150,7 +163,7 @@ class Width:
 class Unasked(Width):
     """Of expressions that are only read, whatever they fit."""
 
-    def fits(self, term: Term, kind: str, here: Here) -> bool:
+    def fits(self, term: Term, kind: str, here: Here, quick: bool = False) -> bool:
         return True
 
 
