@@ -63,7 +63,7 @@ def judged(title: str, built: Program) -> int:
         for name, values in got.items():
             exact = values.astype(np.float64)
             close = np.isclose(exact, want[name].astype(np.float64), rtol=relative, atol=absolute, equal_nan=True)
-            if built.op.states:  # errors grow from turn to turn as the data say
+            if built.op.states and not close.all():  # errors grow from turn to turn as the data say
                 _, far = bounded(built.op, sizes, inputs, {name: tuple(np.indices(values.shape))})
                 close |= ~(np.abs(exact - want[name]) > far[name])
             assert close.all(), f"{title} at {sizes}: {name}{tuple(np.argwhere(~close)[0])}"

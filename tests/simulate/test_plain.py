@@ -27,7 +27,7 @@ from tinygpu.simulate.simulate import simulate
 
 PROGRAMS = {name: program(text) for name, text in TEXTS.items()} | {"saxpy": shipped("saxpy", "saxpy_v4")}
 SIZES = {"n": 75, "m": 40, "M": 9, "N": 11, "K": 5, "R": 3}
-MUTANTS = 40  # of each
+MUTANTS = 20  # of each
 
 
 def cells(values: Any, dtype: str) -> Cells:
