@@ -14,12 +14,11 @@ from tests.comments import Wrong, wrongs
 from tests.program.library import disagreements
 from tests.program.library import program as of_text
 from tinygpu.program.step import Program
-from tinygpu.proof.check import Refutation, Unknown, check
+from tinygpu.proof.check import Refutation, check
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.simulate.sizes import admitted, sizes_to_try
 
 RIGHT = sorted((Path(__file__).parent / "together").glob("*.tgpu"))
-OPEN = ("tree_of_96",)  # right, and not proved yet
 
 
 def first_wrong(program: Program, limit: int) -> str:
@@ -36,7 +35,7 @@ def first_wrong(program: Program, limit: int) -> str:
 def test_a_right_machine_is_proved_or_at_least_not_called_wrong(path: Path) -> None:
     program = of_text(path.read_text(encoding="utf-8"))
     result = check(program)
-    assert isinstance(result, Unknown if path.stem in OPEN else Proof), result
+    assert isinstance(result, Proof), result
     assert not first_wrong(program, 6)
 
 

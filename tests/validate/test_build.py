@@ -123,10 +123,11 @@ def test_a_scalar_says_which_kernel_is_taken():
 
 LAID_OUT = [SPECS.parent / "tests" / folder / "right" / f"{name}.tgpu" for folder, name in (
     ("obligations", "steps_of_launches"), ("validate", "as_far_as_what_is_left"))]  # fmt: skip
+LAID_OUT += [SPECS / "level1" / f"{name}.tgpu" for name in ("attention", "convolutions", "pooling", "convolution_channels")]
 
 
 @pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.stem)
 def test_what_a_cpu_runs_is_laid_out_for_it(path):
     for one in pipeline.load(path).machines:
-        program = pipeline.program(one)
+        program = next(pipeline.singles(one), None) or pipeline.program(one)
         assert pipeline.on_core(program) != program, f"no layout of {one.title} is proved"

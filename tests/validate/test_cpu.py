@@ -43,6 +43,7 @@ KINDS = {  # one kernel of each kind
     "rows in turn": ("scan", "scan_warp_v4"),
     "a stride over the sizes": ("softmax", "softmax_two"),
     "launches in a loop": ("launches", "ways_grid"),
+    "strides that are often 1": ("level1/convolutions", "filters_1d[op=conv_1d]"),
     "views": ("views", "product_tile"),
     "views of 16-bit floats": ("views", "scale_rows[T=f16]"),
 }
@@ -105,6 +106,11 @@ EDITS = {  # kind, what is changed, to what
     "a view that wraps": ("views", "C[at(i_2), at(j)] = ", "C[at(i_2), j] = "),
     "a view made flat": ("views", "    B = B.reshape(-1)", "    A = A.reshape(-1)\n    B = B.reshape(-1)"),
     "a view of other bits": ("views of 16-bit floats", "x = x.view(np.uint16)", "x = x.view(np.int16)"),
+    "another number for a stride": ("strides that are often 1", "KL, PL, DL, 1)", "KL, PL, DL, 2)"),
+    "a stride that is not asked for": ("strides that are often 1", "if SL == 1:", "if DL == 1:"),
+    "a 1 in another place": ("strides that are often 1", "KL, PL, DL, 1)", "KL, PL, 1, SL)"),
+    "other items where a stride is 1": ("strides that are often 1", "        filters_1d_op_conv_1d_items(first, last, ", "        filters_1d_op_conv_1d_items(first, last - 1, "),
+    "nothing where a stride is not 1": ("strides that are often 1", "    else:\n        filters_1d_op_conv_1d_items(first,", "    else:\n        filters_1d_op_conv_1d_items(last,"),
     "sizes in another order": ("rows", "_work(0, items, ", "_work(1, items, "),
 }  # fmt: skip
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tinygpu.category.dtype import FLOATS, INTEGERS, RANGE
+from tinygpu.category.dtype import FLOATS, INTEGERS, RANGE, SIGNED
 from tinygpu.category.node import BOOL, INDEX, TRUE, App, Const, Term, Var
 from tinygpu.category.total import total
 from tinygpu.diagnostic import NOWHERE, Span
@@ -31,6 +31,7 @@ from tinygpu.record import dataclass, field
 
 NUMBERS = (*FLOATS, *INTEGERS, INDEX)
 INFINITY = float("inf")
+WORDS_OF_BITS = ("i32", "u32", "i64", "u64")
 LEFT, RIGHT = "a", "b"  # the two values of a combine
 
 
@@ -83,8 +84,8 @@ class Monoid(str):
         return App(self.op, (a, b), a.dtype)
 
     def accepts(self, dtype: str) -> bool:
-        """Whether values of this dtype can be folded: truth values with any and all, numbers with the others."""
-        return dtype == BOOL if self.op in ("or", "and") else dtype in NUMBERS
+        """Whether values of this dtype can be folded: truth values with any and all, integers by their bits, numbers with the others."""
+        return dtype in self.units or (dtype == INDEX and self.op in ("min", "max"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,10 +177,15 @@ SCALARS: Mapping[str, Monoid] = {
     for monoid in (
         Monoid("sum", "add", _numbers(0), atomic=("f32", "f64", "i32", "u32", "i64", "u64")),
         Monoid("prod", "mul", _numbers(1)),
-        Monoid("max", "max", _ends(-1), idempotent=True, atomic=("i32", "u32", "i64", "u64")),
-        Monoid("min", "min", _ends(1), idempotent=True, atomic=("i32", "u32", "i64", "u64")),
+        Monoid("max", "max", _ends(-1), idempotent=True, atomic=WORDS_OF_BITS),
+        Monoid("min", "min", _ends(1), idempotent=True, atomic=WORDS_OF_BITS),
         Monoid("any", "or", {BOOL: False}, idempotent=True),
         Monoid("all", "and", {BOOL: True}, idempotent=True),
+        Monoid("bitor", "bitor", dict.fromkeys(INTEGERS, 0), idempotent=True, atomic=WORDS_OF_BITS, word=False),
+        Monoid(
+            "bitand", "bitand", {d: -1 if d in SIGNED else RANGE[d][1] for d in INTEGERS}, True, atomic=WORDS_OF_BITS, word=False
+        ),
+        Monoid("xor", "xor", dict.fromkeys(INTEGERS, 0), atomic=WORDS_OF_BITS, word=False),
     )
 }
 WORDS = tuple(monoid.called for monoid in SCALARS.values() if monoid.word)

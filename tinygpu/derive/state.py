@@ -23,6 +23,8 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     exchange,
+    memoised,
+    outer_folds,
     reads,
     rebuild,
     select,
@@ -63,19 +65,40 @@ class Course:
         names = [a.name for a in state.axes]
         bind = dict(zip(names, self.at(state, time).index, strict=True))
         found = exchange(in_time(simplify(substitute(value, bind), Region(self.build.axes)), self.build), known)
+        beside = {read: cell for read in reads(found) if (cell := self.beside(read, known)) is not None}
+        found = unrolled(exchange(found, beside), frozenset().union(*map(variables, beside.values())))
         for read in reads(found):
             if read.tensor in (one.target for one in self.build.states):
                 raise refused("TG109.state", self.place.span, state.span, name=state.target)
         return found
 
+    def beside(self, read: Read, known: Mapping[Term, Term]) -> Term | None:
+        """The cell of this thread that holds what is known of another element: its place is another number for a factor of registers."""
+        names = {a.name for a in self.place.cells}
+        for mine, held in known.items():
+            if isinstance(mine, Read) and mine.tensor == read.tensor:
+                bind = {i.name: j for i, j in zip(mine.index, read.index, strict=True) if isinstance(i, Var) and i.name in names}
+                if substitute(mine, bind) == read and bind:
+                    return substitute(held, bind)
+        return None
+
     def set(self, state: Equation, target: Read, value: Term, time: Term | None = None) -> tuple[Step, ...]:
         """The steps that put a value into a cell, which then holds the state of a time. A cell beyond the output is set too, so that nothing is left of
         what an earlier turn of the loops around made of it."""
-        before, (value,) = folded(self.build, (value,), self.place, ("",))
+        before, value = self.once(value)
         value = select(conjunction(*self.place.rest), value, fill(value.dtype))
         first = assigned(target, value, state)
         fact = () if time is None else (Ghost(target.tensor, target.index, self.at(state, time), state.span),)
         return before + loops(self.each, (first, *(guarded(self.place.rest, fact, state.span) if fact else ())), state.span)
+
+    def once(self, value: Term) -> tuple[tuple[Step, ...], Term]:
+        """The steps that fold, and the value without folds: what is the same for several cells is folded once for them."""
+        before: tuple[Step, ...] = ()
+        for fold in outer_folds(value):
+            cells = tuple(a for a in self.place.cells if a.name in variables(fold))
+            steps, (held,) = folded(self.build, (fold,), replace(self.place, cells=cells), ("",))
+            before, value = before + steps, exchange(value, {fold: held})
+        return before, value
 
     @property
     def each(self) -> tuple[Axis, ...]:
@@ -145,7 +168,8 @@ def induced(build: Build, values: tuple[Term, ...], place: Place, around: Turn) 
         if key not in build.held:
             group = tuple(e for e in build.states if e.target in {state.target, *build.made_of(state.target)})
             held = {s.target: cell(build, s, "cell", here) for s in group}
-            made = {s.target: cell(build, s, "next", here) for s in group} if len(group) > 1 else held
+            apart = len(group) > 1 or any(map(crosswise, group))
+            made = {s.target: cell(build, s, "next", here) for s in group} if apart else held
             were = {s.target: cell(build, s, "before", here) for s in group if loop and s.target in build.earlier}
             course = Course(build, group, index, held, made, were, here)
             if loop is None:
@@ -170,6 +194,22 @@ def earlier(build: Build, plans: Iterable[Plan]) -> frozenset[str]:
 def assigned(target: Read, value: Term, state: Equation) -> Assign:
     """The step that puts a value into a cell."""
     return Assign(target.tensor, target.index, value, span=state.span)
+
+
+def crosswise(state: Equation) -> bool:
+    """Whether an element of a state is made of others of it."""
+    mine = [Var(a.name) for a in state.axes if a.name != state.along]
+    time = [a.name for a in state.axes].index(state.along)
+    return any(list(r.index[:time] + r.index[time + 1 :]) != mine for r in reads(state.value) if r.tensor == state.target)
+
+
+@memoised
+def unrolled(term: Term, names: frozenset[str]) -> Term:
+    """The term with the axes of folds that cells are named by as registers, where they are as many as a number."""
+    if isinstance(term, Fold):
+        sort = {a.name: REGISTER if a.name in names and isinstance(a.extent, Const) else a.sort for a in term.axes}
+        term = replace(term, axes=tuple(replace(a, sort=sort[a.name]) for a in term.axes))
+    return rebuild(term, lambda inner: unrolled(inner, names))
 
 
 def in_time(term: Term, build: Build) -> Term:

@@ -40,7 +40,8 @@ def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
         if UNKNOWN in (body.dtype, guard.dtype):
             return NOTHING
         if not SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
-            scope.problems.say("TG122.fold" if body.dtype == BOOL else "TG123.fold", expr.body.span, fold=expr.monoid)
+            message = "TG122.whole" if expr.named else "TG122.fold" if body.dtype == BOOL else "TG123.fold"
+            scope.problems.say(message, expr.body.span, fold=expr.monoid, sign=expr.monoid, kind=body.dtype)
             return NOTHING
         whole = Fold(expr.monoid, axes, guard, body, body.dtype, expr.span)
         return whole, (whole,)

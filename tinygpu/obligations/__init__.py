@@ -21,6 +21,7 @@ from tinygpu.obligations.facts import promised, with_theorems
 from tinygpu.obligations.induced import inductions
 from tinygpu.obligations.made import View, compared, contents_of, number_of, stored_of, value_of
 from tinygpu.obligations.obligation import Claim, Gap
+from tinygpu.obligations.picked import held_places, with_places
 from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.lanes import instances, of_any_width
@@ -86,11 +87,11 @@ def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:
     side = cache(trace.seen)
     yield from (("dataflow", gap) for gap in gaps(program, side(*REALS)))
     sure = tuple(p for p in program.op.promises if compared(p))
-    known = (*program.op.promises, *inductions(program.op))
+    known, places = (*program.op.promises, *inductions(program.op)), held_places(trace)
     for name, property, views in PROPERTIES:
         with about(f"what has to be proved of the property `{name}`", (Label(program.span, "of this machine"),)):
             for claim in property(program, side(*views)):
-                claim = promised(alike(claim, laws=views == REALS), known if views == REALS else sure)
+                claim = promised(with_places(alike(claim, laws=views == REALS), places), known if views == REALS else sure)
                 if views != REALS:
                     claim = controlled(claim, views != ALWAYS)
                 yield name, with_theorems(cancelled(claim), program.op.sizes)

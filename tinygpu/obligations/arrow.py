@@ -14,7 +14,7 @@ from functools import partial
 
 from tinygpu.category.linear import Monomial, as_written, plus, polynomial, solve, without
 from tinygpu.category.regroup import Equations, merged, paired
-from tinygpu.category.term import INDEX, App, Fold, Read, Term, Var, conjuncts, reads, substitute, variables, walk
+from tinygpu.category.term import INDEX, App, Fold, Read, Term, Var, conjuncts, reads, substitute, tensors, variables, walk
 
 
 def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
@@ -26,14 +26,18 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
     binders = {a.name for a in wanted.axes}
     inner = {a.name for t in (*walk(part.body), *walk(part.guard)) if isinstance(t, Fold) for a in t.axes}
     hidden = inner - {a.name for a in part.axes}  # names of folds inside, which mean nothing here
-    ours, theirs = ({*reads(f.body), *reads(f.guard)} for f in (part, wanted))
+    ours, theirs = (frozenset(_read(f)) for f in (part, wanted))
     elements = {_element(r) for r in ours}
     for choice in _choices(part, wanted):
         found: dict[str, Term] = {}
         agreed = _told(choice, found, binders, hidden)
         bounded = _bounded(part, found)
         for axis in wanted.axes:
-            term = next((x for x, end in bounded if polynomial(end) == polynomial(axis.extent)), None)
+            ends = (
+                *bounded,
+                *_bounded(part, {}),
+            )  # where all that is there is told, one number may be two axes: of `k <= i` the `k == i`
+            term = next((x for x, end in ends if polynomial(end) == polynomial(axis.extent)), None)
             if axis.name not in found and term is not None:
                 found[axis.name] = term
                 agreed = _told(choice, found, binders, hidden)
@@ -45,6 +49,18 @@ def arrow(part: Fold, wanted: Fold) -> tuple[Term, ...] | None:
             if not apart:
                 break
     return best[1] if best else None
+
+
+def _read(fold: Fold) -> list[Read]:
+    """What a fold reads; and what its guard compares with data, as if that were an index: `key[i] == c` tells `c` as `h[c]` does."""
+    found = [*reads(fold.body), *reads(fold.guard)]
+    for part in conjuncts(fold.guard):
+        match part:
+            case App("eq", (a, b)):
+                for data, other in ((a, b), (b, a)):
+                    if reads(data) and not reads(other):
+                        found.append(Read(f"{','.join(sorted(tensors(data)))} ==", (other,), other.dtype))
+    return found
 
 
 def _element(read: Read, bind: Mapping[str, Term] | None = None) -> tuple[str, tuple[frozenset[tuple[Monomial, int]], ...]]:
@@ -124,8 +140,8 @@ def like(pattern: Term, term: Term, name: str) -> Term | None:
 
 def _choices(part: Fold, wanted: Fold) -> Iterator[list[tuple[Read, Read]]]:
     """Ways to pair the reads of the wanted fold with reads of ours: for each, the first of its tensor, or the second, …"""
-    ours = reads(part.body) + reads(part.guard)
-    theirs = [r for r in reads(wanted.body) + reads(wanted.guard) if variables(r) & {a.name for a in wanted.axes}]
+    ours = _read(part)
+    theirs = [r for r in _read(wanted) if variables(r) & {a.name for a in wanted.axes}]
     for shift in range(max((sum(o.tensor == t.tensor for o in ours) for t in theirs), default=1)):
         pairs = []
         for position, their in enumerate(theirs):

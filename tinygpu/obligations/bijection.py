@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tinygpu.category.linear import as_written, plus, polynomial
 from tinygpu.category.preimage import preimage
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, within
 from tinygpu.category.simplify import Binding, simplify
 from tinygpu.category.term import (
     BOOL,
+    COMPARISONS,
     FALSE,
     INDEX,
     TRUE,
@@ -63,12 +65,45 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
     for part in parts:
         witness = preimage(part.terms, part.axes, target, conjunction(*part.guard), promises)
         inside = [substitute(within(Var(a.name), a.extent), witness) for a in part.axes]
-        guard = [substitute(g, witness) for g in part.guard]
+        guard = [substitute(of_image(g, part, target), witness) for g in needed(part)]
         lands = [equal(substitute(t, witness), k) for t, k in zip(part.terms, target, strict=True)]
         ways.append(settle(conjunction(*inside, *guard, *lands), extents))
     if not ways:
         return FALSE
     return ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
+
+
+def needed(part: Part) -> tuple[Term, ...]:
+    """The guards of an arrow that its ranges and its other guards do not tell: of the steps of a window, `t − d ≥ 0` and `t − d − e ≥ 0`, the last.
+
+    >>> d, e, t = Axis("d", Const(2)), Axis("e", Const(2)), Var("t")
+    >>> needed(Part((d, e), (t - Var("d") * 2 >= 0, t - Var("d") * 2 - Var("e") >= 1), ())) == (t - Var("d") * 2 - Var("e") >= 1,)
+    True
+    """
+    guard, box = list(part.guard), Region(part.axes)
+    for one in part.guard if len(part.guard) > 1 else ():
+        rest = [g for g in guard if g is not one]
+        if box.under(*rest).settled(one) == TRUE:
+            guard = rest
+    return tuple(guard)
+
+
+def of_image(guard: Term, part: Part, target: tuple[Term, ...]) -> Term:
+    """What a guard says of the point that lands on a target, said of the target where that is the same number: of `t − d − e` by `t − d − e − 1 = k`.
+
+    >>> from tinygpu.category.term import text
+    >>> d, t, k = Var("d"), Var("t"), Var("k")
+    >>> text(of_image(t - d * 2 >= 1, Part((Axis("d", Const(2)),), (), (t - d * 2 - 1,)), (k,)))
+    'k + 1 >= 1'
+    """
+    names = {a.name for a in part.axes}
+    match guard:
+        case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX:
+            for term, point in zip(part.terms, target, strict=True):
+                rest = plus(polynomial(a), polynomial(term), -1)
+                if variables(a) & names and not variables(as_written(rest)) & names:
+                    return App(op, (as_written(plus(rest, polynomial(point))), b), BOOL)
+    return guard
 
 
 def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, int, tuple[Term, ...], Term]]:

@@ -21,6 +21,7 @@ from tinygpu.category.term import (
     TRUE,
     App,
     Fold,
+    Read,
     Term,
     Var,
     conjunction,
@@ -35,6 +36,7 @@ from tinygpu.category.term import (
     text,
     total,
     variables,
+    walk,
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, valued
@@ -44,6 +46,7 @@ from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart, finite
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
+from tinygpu.obligations.signs import signed
 from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
@@ -78,7 +81,7 @@ def same(
         for said in same(value, claim, point, labels, symbols):
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
-    value, claim = map(cancel, united(bare(value), claim))
+    value, claim = map(cancel, united(*signed(bare(value), claim)))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -93,12 +96,36 @@ def same(
         else:
             yield from _split(value, claim, condition, point, labels, symbols)
         return
+    value = yield from indexed(value, claim, point, labels)
     claim = claim if value == claim else taken_apart(one_more(value, claim, point))
     ours = outer_folds(value)
     for wanted in sorted(outer_folds(claim), key=lambda fold: fold not in ours) if value != claim else ():
         value, claim = yield from named(value, claim, wanted, point, labels, symbols)
     value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def indexed(value: Term, claim: Term, point: Region, labels: tuple[Label, ...]) -> Generator[Claim, None, Term]:
+    """The value with the claim's places in the indices of what both read, `x[argmax …]`, and the formulas that say that they are the same."""
+    wanted = [t for t in outside(claim) if isinstance(t, Read) and any(map(placed, t.index))] if value != claim else []
+    for ours in [t for t in outside(value) if isinstance(t, Read) and t not in wanted] if wanted else ():
+        for theirs in (t for t in wanted if t.tensor == ours.tensor and any(map(placed, ours.index))):
+            for a, b in zip(ours.index, theirs.index, strict=True):
+                if a != b:
+                    yield from same(uncast(a), uncast(b), point, labels)
+            value = put(value, ours, theirs)
+            break
+    return value
+
+
+def placed(index: Term) -> bool:
+    """Whether an index is a component of a fold."""
+    return any(isinstance(t, App) and t.op == "part" and folds(t) for t in walk(index))
+
+
+def uncast(index: Term) -> Term:
+    """The integer that is an index."""
+    return index.args[0] if isinstance(index, App) and index.op == "cast" else index
 
 
 def one_more(value: Term, claim: Term, point: Region) -> Term:

@@ -36,9 +36,10 @@ from tinygpu.category.term import (
 )
 from tinygpu.model.op import Op
 from tinygpu.obligations.bijection import given_back
-from tinygpu.obligations.exchange import Threads, stepped
+from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.recurrence import one_point
 from tinygpu.obligations.shape import combine
+from tinygpu.obligations.window import stepped
 from tinygpu.program.space import WORKSPACE
 from tinygpu.program.step import Array, Assign
 from tinygpu.record import dataclass, replace

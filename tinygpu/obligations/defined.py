@@ -17,6 +17,7 @@ from tinygpu.category.linear import polynomial
 from tinygpu.category.node import kept
 from tinygpu.category.operation import demands
 from tinygpu.category.region import Region, operands
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -33,6 +34,7 @@ from tinygpu.category.term import (
     conjunction,
     negation,
     outer_folds,
+    rebuild,
     text,
     total,
 )
@@ -84,7 +86,7 @@ def _has_value(
     term: Partial, where: Region, theirs: tuple[tuple[Partial, Region], ...], needed: Term, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """That an operation has a value, unless the equation evaluates the same."""
-    if not among(term, where, theirs):
+    if not among(term, where, theirs) and not (isinstance(term, Read) and among(rebuild(term, lambda i: simplify(i, where)), where, theirs)):
         title = f"{text(term)} may be undefined where the equation is not"
         sentence = f"{text(term)} is defined wherever the equation is"
         yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)

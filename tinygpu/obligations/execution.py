@@ -38,7 +38,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.anew import renewed
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
-from tinygpu.obligations.exchange import Threads, distances, exchanged, prefixed, stepped
+from tinygpu.obligations.exchange import Threads, distances, exchanged
 from tinygpu.obligations.induced import begun, by_symbol
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
 from tinygpu.obligations.recurrence import UNSOLVED, close, in_order
@@ -57,6 +57,7 @@ from tinygpu.obligations.trace import (
     replaced,
     started,
 )
+from tinygpu.obligations.window import all_step, prefixed, shown
 from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
 from tinygpu.program.traverse import map_steps, map_terms, terms
 from tinygpu.program.traverse import written as written_in
@@ -162,16 +163,15 @@ class Execution:
         if step.update:
             self.events.append(Value(self.resolve(cells.at(index), inner), inner, step.span))
         if step.target not in self.state:
-            self.events.append(Store(step.target, index, value, inner, step, self.place.launch))
-            return
-        value = stepped(value, inner)
+            return self.events.append(Store(step.target, index, value, inner, step, self.place.launch))
+        value = shown(step.value, value, inner, self.resolve)
         if not cells.private:
-            self.publish(cells, index, value, inner, step)
-            return
-        if not cells.formals and guard != TRUE:
-            if (both := prefixed(cells.value, value, guard, step.update, point)) is not None:
-                self.keep(cells, both, point.axes)
-                return
+            own = partial(self.resolve, cells.at(index))
+            if not step.atomic and (scan := all_step(own, value, guard, step.update, point)):
+                (inner, value), step = scan, replace(step, update="")
+            return self.publish(cells, index, value, inner, step)
+        if not cells.formals and guard != TRUE and (both := prefixed(cells.value, value, guard, step.update, point)):
+            return self.keep(cells, both, point.axes)
         here = conjunction(guard, *(equal(Var(f), i) for f, i in zip(cells.formals, index, strict=True)))
         self.keep(cells, written(cells, value, here, step.update), point.axes)
 

@@ -1,8 +1,8 @@
-"""A global array has one use in one launch: it is stored, each element once, or updated atomically, or read; accesses are inside, outputs are whole.
+"""An element of a global array has one use in one launch: it is stored, once, or updated atomically, or read; accesses are inside, outputs are whole.
 
     bounds      guards of the access  ⊢  0 ≤ index_a < extent_a        for every axis a, never on a flattened address
     alignment   asks(sizes)  ⊢  place % lanes = 0        and where the shared condition of the loop holds, every lane is inside
-    memory      of the three uses only one; the atomic updates are of one monoid        no happens-before joins two blocks
+    memory      e(w) = f(w')  ⊢  false        for a read e and a store f of one launch; the atomic updates are of one monoid        no happens-before joins two blocks
     cover       for all o in shape(out), but those that stay what they are in place, there is a store p and a point w with  guard_p(w)  and  e_p(w) = o;   the witness is w = e_p⁻¹(o)
     once        e_p(w) = e_q(w')  ⊢  p = q and w = w'        w, w' over the grid, the block and every loop
 
@@ -19,14 +19,15 @@ from collections.abc import Iterator
 from tinygpu.category.inverse import inverses
 from tinygpu.category.region import Region
 from tinygpu.category.settle import within
-from tinygpu.category.term import FALSE, Axis, Term, Var, conjunction, negation, reads, substitute, text, variables
+from tinygpu.category.term import FALSE, Axis, Term, Var, conjunction, equal, negation, reads, substitute, text, variables
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, kept, put_in
-from tinygpu.obligations.bijection import Part, collisions, onto
+from tinygpu.obligations.bijection import PRIME, Part, collisions, onto
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Meeting, Store, Trace, preconditions
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 
 
 def bounds(program: Program, trace: Trace) -> Iterator[Claim]:
@@ -71,7 +72,7 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
             for access in used if writes else ():
                 first = writes[0]
                 if not access.write and (name in workspaces or stored_before(trace, name, launch)):
-                    yield refusal("TG305", f"{name} is read in the launch that writes it", first, access, "written", "read")
+                    yield from untouched(program, access, writes)
                 elif access.write and access.atomic != first.atomic:
                     ways = tuple(f"updated with {a.atomic} at once" if a.atomic else "written plainly" for a in (first, access))
                     yield refusal("TG306", f"{name} is updated in two ways in one launch", first, access, *ways)
@@ -83,6 +84,16 @@ def one_use(program: Program, trace: Trace) -> Iterator[Claim]:
         if source := program.op.inplace.get(store.tensor):
             help += f"; or begin its equation with the old element, {source}[…] + …"
         yield Obligation("memory", "TG507", title, sentence, store.point.facts, FALSE, labels, help)
+
+
+def untouched(program: Program, access: Access, writes: list[Access]) -> Iterator[Obligation]:
+    """The claims that nobody writes an element in the launch that reads it: as of the red ones of a grid, when the black ones are stored."""
+    turns = program.launches[access.place.launch].turns
+    for write in writes:
+        claim = refusal("TG305", f"{access.array} is read in the launch that writes it", write, access, "written", "read")
+        other = Part(tuple(a for a in write.point.axes if a not in turns), write.point.guard, write.index).renamed(PRIME)
+        same = tuple(equal(a, b) for a, b in zip(access.index, other.terms, strict=True))
+        yield claim if write.atomic else replace(claim, hypotheses=(*claim.hypotheses, *other.facts, *same))
 
 
 def stored_before(trace: Trace, name: str, launch: int) -> bool:

@@ -43,6 +43,7 @@ from tinygpu.category.term import (
 from tinygpu.obligations.anew import after, before
 from tinygpu.obligations.made import opened
 from tinygpu.obligations.shape import combine, flatten
+from tinygpu.obligations.signs import summed
 from tinygpu.record import replace
 
 UNSOLVED = "!"  # a cell whose loop has no closed form
@@ -102,9 +103,8 @@ def place(condition: Term, name: str) -> Term | None:
 def _at(fold: Fold, axis: Axis, point: Term) -> Fold:
     """The fold without an axis that has one point."""
     bind = {axis.name: point}
-    guard = conjunction(within(point, axis.extent), substitute(fold.guard, bind))
-    rest = tuple(x for x in fold.axes if x is not axis)
-    return one_point(Fold(fold.monoid, rest, guard, substitute(fold.body, bind), fold.dtype, fold.span))
+    guard, rest = conjunction(within(point, axis.extent), substitute(fold.guard, bind)), (x for x in fold.axes if x is not axis)
+    return one_point(replace(fold, axes=tuple(rest), guard=guard, body=substitute(fold.body, bind)))
 
 
 def over(fold: Fold, axis: Axis) -> Fold:
@@ -119,7 +119,7 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
     `new` is the value after an iteration; in it `previous`, a read at the formals, stands for the value before; `old` is the value
     before the loop.
     """
-    x, new = axis.name, opened(new, previous.tensor)
+    x, new = axis.name, summed(opened(new, previous.tensor), previous.tensor)
     if not mentions(new, previous.tensor):
         if x not in variables(new):
             return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)

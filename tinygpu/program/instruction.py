@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import HALVES, INTEGERS, NARROW, NATIVE, UNSIGNED
+from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
 
@@ -60,7 +61,7 @@ UPDATES: Rows = {
         f"atomic({update!r}, {'shared' if shared else 'global'!r})",
         Atom("atomic", update, 0, shared),
     )
-    for update in ("sum", "max", "min")
+    for update in ATOMICS
     for shared in (False, True)
 }
 INSTRUCTIONS: Rows = {

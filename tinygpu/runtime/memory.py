@@ -174,12 +174,13 @@ def shuffle(mode: str) -> Any:
 
 @_intrinsic
 def atomic(update: str, space: str) -> Any:
-    """The intrinsic `atomic(pointer, offset, value)`: `sum`, `max` or `min` of an element in `global` or `shared` memory."""
+    """The intrinsic `atomic(pointer, offset, value)`: `sum`, `max`, `min`, `bitor`, `bitand` or `xor` of an element in `global` or `shared` memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0].dtype
         sign = "f" if kind in types.real_domain else "s" if kind.signed and (update != "sum" or kind.bitwidth < 64) else "u"
-        operation = {"sum": "add"}.get(update, update)
+        operation = {"sum": "add", "bitor": "or", "bitand": "and"}.get(update, update)
+        sign = "b" if operation in ("or", "and", "xor") else sign
         text = f"red.relaxed.{'cta' if space == 'shared' else 'gpu'}.{space}.{operation}.{sign}{kind.bitwidth} [$0], $1;"
         far = builder.addrspacecast(arguments[0], ir.PointerType(arguments[0].type.pointee, 3 if space == "shared" else 1))
         place = builder.ptrtoint(builder.gep(far, [arguments[1]]), ir.IntType(64))

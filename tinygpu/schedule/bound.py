@@ -1,6 +1,6 @@
 """Conditions made bounds: what every store is under ends an axis, and what every pass is under ends a loop.
 
-    i < ⌈n / 256⌉·256 if i < n   ↦   i < n          q + s - 1 >= 0 for every s < 3   ↦   k < n
+    i < ⌈n / 256⌉·256 if i < n   ↦   i < n          for k < K: s += x[k] if k <= i else 0   ↦   for k < i + 1: s += x[k]
 
 Comes in: axes and bodies. Goes out: a `Nest` whose axes and loops end where they do nothing more. The one idea: a condition that is
 linear in an axis is a bound of it, and inside the bound it is a fact, which need not be asked again.

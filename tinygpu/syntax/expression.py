@@ -13,7 +13,14 @@ from tinygpu.syntax.node import BREAK, Node, absent
 
 PREFIX = "scan_"
 DIGITS = 250  # of a whole number; longer ones no dtype can hold
-SIGNS = {"": "=", "sum": "+=", "prod": "*="}  # of updates; the others are the name of their monoid and `=`
+SIGNS = {
+    "": "=",
+    "sum": "+=",
+    "prod": "*=",
+    "bitor": "|=",
+    "bitand": "&=",
+    "xor": "^=",
+}  # of updates; the others are the name of their monoid and `=`
 
 
 class Number(Node, number="text", shown="{text}"):
