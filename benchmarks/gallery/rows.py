@@ -248,6 +248,9 @@ def _attention(t: Any, i: Given) -> Any:
 ATTENTION = (
     Row("attention", "attention", "attention", "three_launches", {"B": 9, "M": 255, "N": 257, "D": 63, "E": 65}, _attention),
 )
-CONVOLUTIONS = tuple(Row(*parts) for parts in convolutions.rows())
+ZEROS = "with a stride of S all but one of S taps of an axis are products with zeros, which torch does not make"
+CONVOLUTIONS = tuple(
+    Row(*parts, why=ZEROS if "transposed" in parts[0] and "strided" in parts[0] else "") for parts in convolutions.rows()
+)
 CHAINS = tuple(Row(*parts, level=2) for parts in chains.rows())
 ROWS = (*PRODUCTS, *ACTIVATIONS, *NORMS, *POOLING, *REDUCTIONS, *CONVOLUTIONS, *SCANS, *LOSSES, *ATTENTION, *CHAINS)
