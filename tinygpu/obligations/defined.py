@@ -34,7 +34,6 @@ from tinygpu.category.term import (
     conjunction,
     negation,
     outer_folds,
-    rebuild,
     text,
     total,
 )
@@ -86,7 +85,8 @@ def _has_value(
     term: Partial, where: Region, theirs: tuple[tuple[Partial, Region], ...], needed: Term, labels: tuple[Label, ...]
 ) -> Iterator[Claim]:
     """That an operation has a value, unless the equation evaluates the same."""
-    if not among(term, where, theirs) and not (isinstance(term, Read) and among(rebuild(term, lambda i: simplify(i, where)), where, theirs)):
+    simple = Read(term.tensor, tuple(simplify(i, where) for i in term.index), term.dtype) if isinstance(term, Read) else term
+    if not among(term, where, theirs) and not among(simple, where, theirs):
         title = f"{text(term)} may be undefined where the equation is not"
         sentence = f"{text(term)} is defined wherever the equation is"
         yield Obligation("defined", "TG510", title, sentence, where.facts, needed, labels)
