@@ -15,10 +15,11 @@ integers that wrap are a ring.
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Fold, Term, outer_folds, outside, rebuild, tensors
+from tinygpu.category.term import App, Const, Fold, Term, memoised, outer_folds, outside, rebuild, tensors
 from tinygpu.record import replace
 
 
+@memoised
 def summed(new: Term, previous: str) -> Term:
     """The value after a turn with what is taken from `previous` as what is added to it."""
     match new:
@@ -43,6 +44,7 @@ def taking(term: Term) -> bool:
     return any(isinstance(t, App) and t.op in ("sub", "neg") and sums(t.args[-1]) for t in outside(term))
 
 
+@memoised
 def sums(term: Term) -> bool:
     """Whether a term adds up sums."""
     match term:
@@ -56,6 +58,7 @@ def sums(term: Term) -> bool:
 def negative(term: Term) -> bool:
     """Whether there is a sum of what has a sign."""
 
+    @memoised
     def has_sign(t: Term) -> bool:
         match t:
             case App("neg"):
@@ -71,6 +74,7 @@ def negative(term: Term) -> bool:
     return any(f.monoid == "sum" and has_sign(f.body) for f in outer_folds(term))
 
 
+@memoised
 def added(term: Term) -> Term:
     """The term with the sums that are taken away added."""
     match term:
@@ -83,6 +87,7 @@ def added(term: Term) -> Term:
     return term
 
 
+@memoised
 def minus(term: Term) -> Term:
     """The term with the other sign: of a sum, of what is added up."""
     match term:

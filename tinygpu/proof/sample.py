@@ -20,10 +20,11 @@ from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Read, Term, V
 Value: TypeAlias = Fraction | int | bool
 SIZES = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # one number for all sizes
 ENOUGH = 3  # points at which the goal holds
+BITS = 4096  # of the longest numbers that are computed with: a square of squares doubles them each time
 
 
 class Beyond(Exception):
-    """What has no exact value here: a function, an infinity, a quotient by 0, an integer that may wrap."""
+    """What has no exact value here: a function, an infinity, a quotient by 0, an integer that may wrap, a number too long."""
 
 
 @lru_cache(maxsize=1024)
@@ -72,7 +73,10 @@ class _Point:
 
     def value(self, term: Term) -> Value:
         if term not in self.known:
-            self.known[term] = self._of(term)
+            found = self._of(term)
+            if max(found.numerator.bit_length(), found.denominator.bit_length()) > BITS:
+                raise Beyond
+            self.known[term] = found
         return self.known[term]
 
     def _of(self, term: Term) -> Value:
