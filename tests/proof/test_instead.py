@@ -34,7 +34,6 @@ machine m : f {
 SUM = "a[] = 0\n      for k < N { STEP }\n      s[g*32 + t] = a[]"
 X = "x[g*32 + t, k]"
 STEPS = {  # an equation, steps that compute it, and which of these is to be written otherwise
-    "what is subtracted": ("sum[k] -x[r, k]", SUM.replace("STEP", f"a[] = a[] - {X}"), f"a[] = a[] - {X}"),
     "the first one apart": ("sum[k] x[r, k]", SUM.replace("STEP", f"a[] = a[] + {X} if k > 0 else {X}"), f"a[] = a[] + {X} if k > 0 else {X}"),
     "a law of exponents": ("exp(x[r, 0] + y[r, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])"),
 }  # fmt: skip

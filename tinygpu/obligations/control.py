@@ -46,7 +46,9 @@ from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
 EXACT = (0, 1, inf)  # of these, products and quotients are some again
-PLACE = "no number is the largest where the data are NaN, and then its place k is none of the N: guard what uses it, … if 0 <= k and k < i32(N) else …"
+PLACE = (
+    "the place of a largest or smallest value is an i32: promise that there are no more than it can count, where N <= 2147483647"
+)
 HELP = (
     "floats are rounded, so a comparison of computed ones may go either way: decide by integers, or by numbers as they are stored"
 )

@@ -46,7 +46,7 @@ Held = Mapping[str, tuple[tuple[str, ...], Fold]]
 def picked(terms: Iterable[Term]) -> Iterator[Term]:
     """What is known of each extreme of integers, and of each place.
 
-    >>> from tinygpu.category.term import Axis, text
+    >>> from tinygpu.category.term import TRUE, Axis, text
     >>> place = App("cast", (Var("k"),), "i32")
     >>> for fact in picked([Fold("min", (Axis("k", Var("n")),), TRUE, place, "i32")]):
     ...     print(text(fact))
