@@ -13,10 +13,12 @@ from math import inf, nan
 
 import pytest
 
+from tinygpu import pipeline
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import App, Const, Term, Var
 from tinygpu.model.monoid import built_in
 from tinygpu.obligations.picked import PLACES
+from tinygpu.proof.kernel import Proof, prove
 
 Value = tuple[float, ...]
 TESTS = {"gt": operator.gt, "lt": operator.lt}
@@ -61,3 +63,24 @@ def test_a_place_is_that_of_a_term(name: str, dtype: str, first: bool) -> None:
         places = {p[1] for p in parts if p is not unit} or {unit[1]}
         assert left[1] in places
         assert tree[1] in places
+
+
+OWN = """monoid argmax_of_all(v: f32, k: i32) {
+  unit    (0, 0)
+  lift    (x, k: i32) = (x, k)
+  combine (a, b) = (a.v + b.v, a.k + b.k)
+}
+op look(x: f32[R, N], W: f32[N]) -> (y: f32[R]) where N >= 1, N <= 2147483647 {
+  (s[r], p[r]) = fold argmax_of_all[j] (x[r, j], i32(j))
+  y[r]         = W[p[r]] + s[r]
+}
+machine m : look { work grid = (g), block = (t: 128)
+  compute r = (g, t)
+  time j }
+"""
+
+
+def test_a_monoid_of_a_file_finds_no_place_whatever_it_is_called() -> None:
+    """Its second component is a sum of places."""
+    left = prove(pipeline.program(pipeline.load_text(OWN).machines[0]))
+    assert not isinstance(left, Proof) and {"TG203", "TG514"} <= {o.claim.code for o in left}

@@ -42,6 +42,7 @@ from tinygpu.category.term import (
 from tinygpu.category.text import WRITTEN
 from tinygpu.obligations.made import carried, compared
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.obligations.picked import of_places
 from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.record import replace
 
@@ -64,9 +65,7 @@ def controlled(claim: Claim, stored: bool = False) -> Claim:
             numbers = dict.fromkeys(t for said in (*hypotheses, goal) for t in walk(said, leave=_closed) if truncates(t))
             hypotheses += tuple(fact for t in numbers for fact in truncated(t))
             tested = tuple(either(h, tests, stored) for h in hypotheses), either(goal, tests, stored)
-            places = [
-                t for t in tests if isinstance(t, App) and t.op == "part" and t.args[0].dtype.startswith(("argmax_", "argmin_"))
-            ]
+            places = [t for t in tests if isinstance(t, App) and t.op == "part" and of_places(t.args[0].dtype)]
             help = claim.help if tested == (hypotheses, goal) else PLACE if places else claim.help or HELP
             return replace(claim, hypotheses=tested[0], goal=tested[1], help=help)
         case Inhabited():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tinygpu.category.monoid import Carrier, as_monoid, part
+from tinygpu.category.monoid import as_monoid, is_built_in, part
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
     BOOL,
@@ -58,13 +58,17 @@ def picked(terms: Iterable[Term]) -> Iterator[Term]:
                 unit = as_monoid(monoid).unit(dtype)
                 assert unit is not None, "every dtype has a largest integer"
                 yield App("or", (equal(term, unit), found(term, term, term.body, number)), BOOL)
-            case App("part", (Fold(monoid) as fold, Const(1))) if of_places(monoid):
+            case App("part", (Fold(dtype=carrier) as fold, Const(1))) if of_places(carrier):
                 yield from place_of(term, fold, number)
 
 
-def of_places(monoid: str) -> bool:
-    """Whether it is that of a largest or smallest value with its place."""
-    return isinstance(monoid, Carrier) and monoid.rpartition("_")[0] in PLACES
+def of_places(name: str) -> bool:
+    """Whether a dtype is that of a largest or smallest value with its place, and none of a file that is called so.
+
+    >>> of_places("argmin_f32"), of_places("argmin_mine"), of_places("max")
+    (True, False, False)
+    """
+    return is_built_in(name) and name.rpartition("_")[0] in PLACES
 
 
 def place_of(term: Term, fold: Fold, number: int) -> Iterator[Term]:
@@ -109,8 +113,9 @@ def with_places(claim: Claim, held: Held) -> Claim:
     if not isinstance(claim, Obligation):
         return claim
     said = (*claim.hypotheses, claim.goal)
-    facts = list(picked(dict.fromkeys(t for s in said for t in outside(s))))
-    for number, read in enumerate(dict.fromkeys(r for t in said for r in reads(t) if r.tensor in held)):
+    terms = dict.fromkeys(t for s in said for t in outside(s))
+    facts = list(picked(terms))  # whose new names have the numbers of terms; those of what is held have others
+    for number, read in enumerate(dict.fromkeys(r for t in said for r in reads(t) if r.tensor in held), len(terms)):
         names, fold = held[read.tensor]
         here = substitute(fold, dict(zip(names, read.index, strict=True)))
         assert isinstance(here, Fold)
