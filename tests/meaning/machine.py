@@ -17,7 +17,7 @@ from tests.meaning.equations import Cells, Equations, Plain, shape_of
 from tests.meaning.memory import STORE, WARP, Array, Fault, Moment
 from tests.meaning.oracle import Oracle
 from tests.meaning.terms import FITS, Env, evaluate
-from tests.meaning.values import UNDEFINED, CannotJudge, Number, TooLarge, ends, same
+from tests.meaning.values import UNDEFINED, WIDTH, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import INDEX, App, Read, Term
 from tinygpu.category.term import reads, variables
 from tinygpu.program.step import Array as Declared
@@ -103,7 +103,9 @@ class Machine(Plain):
         if condition[0] is UNDEFINED:
             self.guessed = True
             return evaluate(yes if self.oracle.choose(2) else no, env, self)
-        if term.dtype == INDEX:  # one of two places
+        if (
+            term.dtype == INDEX or term.dtype in WIDTH
+        ):  # one of two places, or integers: whichever it is, whoever asks later finds that one
             return evaluate(yes if self.oracle.test(bool(condition[0]), condition[1]) else no, env, self)
         # what rounding may take is inside, written and defined too
         there, other = evaluate(yes, env, self), evaluate(no, env, self)

@@ -222,7 +222,9 @@ def unit_of(monoid: str, dtype: str) -> Value:
         if dtype not in WIDTH:
             raise CannotJudge("the largest index of none")
         return v.ends(dtype)[monoid == "min"], True
-    number = {"sum": 0, "prod": 1, "any": False, "all": True}[monoid]
+    if monoid == "bitand":
+        return v.wrap(-1, dtype), True
+    number = {"sum": 0, "prod": 1, "any": False, "all": True, "bitor": 0, "xor": 0}[monoid]
     return (v.number(number) if dtype in FLOATS else number), True
 
 
