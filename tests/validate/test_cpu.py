@@ -13,6 +13,7 @@ import pytest
 from tests.validate.cpu_modules import differs, kernel, mutated
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.validate.cpu import validate
+from tinygpu.validate.cpu_driver import chosen
 from tinygpu.validate.module import read
 from tinygpu.validate.typed import Differs
 
@@ -122,6 +123,32 @@ def test_an_edited_kernel_is_refused(edit):
     assert old in text
     found = checked(text.replace(old, new, 1), name, program)
     assert found is not None and getattr(found.node, "lineno", 0) > 0, found
+
+
+CHOOSING = """
+@njit(error_model="numpy", nogil=True, fastmath={"contract"})
+def m_work(first, last, x, a, S):
+    if WHAT == 1:
+        m_items(first, last, x, KNOWN)
+    else:
+        m_items(first, last, x, a, S)
+
+
+def m_items(first, last, x, a, S):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "known", "fine"), [("S", "a, 1", True), ("a", "1, S", False), ("x", "a, S", False), ("S", "a, S", False)]
+)
+def test_only_a_size_may_be_known_to_be_1(what, known, fine):
+    module = read(CHOOSING.replace("WHAT", what).replace("KNOWN", known), "m.py")
+    if fine:
+        assert chosen(module, module.functions["m_work"], {"S"}).name == "m_items"
+        return
+    with pytest.raises(Differs):
+        chosen(module, module.functions["m_work"], {"S"})
 
 
 SIZES = {

@@ -49,18 +49,19 @@ def calls(module: Module, node: ast.stmt, given: list[str], sizes: set[str]) -> 
     for call, text in zip((alone, parallel), wanted, strict=True):
         if ast.unparse(call) != text:
             raise unread(call, "no call for all items")
-    return chosen(module, function(module, name, node)), function(module, f"{one}_parallel", node)
+    return chosen(module, function(module, name, node), sizes), function(module, f"{one}_parallel", node)
 
 
-def chosen(module: Module, work: ast.FunctionDef) -> ast.FunctionDef:
-    """What a work function calls, `if S == 1: items(…, 1) else: items(…, S)`: the same function, and the same numbers, whichever way is taken."""
+def chosen(module: Module, work: ast.FunctionDef, sizes: set[str]) -> ast.FunctionDef:
+    """What a work function calls, `if S == 1: items(…, 1) else: items(…, S)`: the same function, and the same numbers, whichever way is taken. Of
+    sizes alone: a float of 1 is none of the integers."""
     match after_doc(work.body):
         case [ast.If(test, [ast.Expr(known)], [ast.Expr(ast.Call(ast.Name(name)))])] if (
             name == work.name.removesuffix("_work") + "_items"
         ):
             tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
             given = [a.arg for a in work.args.args]
-            ones = [g for g in given if f"{g} == 1" in map(ast.unparse, tests)]
+            ones = [g for g in given if g in sizes and f"{g} == 1" in map(ast.unparse, tests)]
             alike = ", ".join("1" if g in ones else g for g in given)
             wanted = f"if {' and '.join(f'{g} == 1' for g in ones)}: {name}({alike})\nelse: {name}({', '.join(given)})"
             if not ones or ast.dump(ast.parse(wanted).body[0]) != ast.dump(after_doc(work.body)[0]):
