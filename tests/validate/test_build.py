@@ -121,6 +121,16 @@ def test_a_scalar_says_which_kernel_is_taken():
     assert call(x, 2).tolist() == [2, 3, 4, 0, 0] and call(x, 2**62).tolist() == [0] * 5
 
 
+def test_nobody_divides_by_a_size_of_0():
+    guarded, promised = pipeline.load(SPECS.parent / "tests" / "validate" / "right" / "divided_by_a_size.tgpu").machines
+    x = np.arange(5, dtype=np.float32)
+    spread, every = (pipeline.build(proof_of(one), one) for one in (guarded, promised))
+    assert spread(x, x[:2]).tolist() == [1, 1, 3, 3, 5] and spread(x, x[:0]).tolist() == [0] * 5
+    assert every(x, x[1:3]).tolist() == [0, 2, 4]
+    with pytest.raises(ValueError, match="TG808 .* only where S >= 1"):
+        every(x, x[:0])
+
+
 LAID_OUT = [SPECS.parent / "tests" / folder / "right" / f"{name}.tgpu" for folder, name in (
     ("obligations", "steps_of_launches"), ("validate", "as_far_as_what_is_left"))]  # fmt: skip
 LAID_OUT += [SPECS / "level1" / f"{name}.tgpu" for name in ("attention", "convolutions", "pooling", "convolution_channels")]

@@ -15,7 +15,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
-from tinygpu.model.extent import with_divisors
+from tinygpu.model.extent import needed, with_divisors
 from tinygpu.model.op import Op, Tensor, variants
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import SPECIAL, Scope
@@ -73,9 +73,8 @@ def _one(op: tree.Op, name: str, file: Scope) -> Op:
     if len(problems) == before and UNKNOWN not in scope.used:  # a mistyped name leaves its tensor unread: one message is enough
         _all_used(op, scope)
     promises = tuple(w for w in where if any(isinstance(t, Read) for t in walk(w)))
-    guards = tuple(
-        dict.fromkeys((*with_divisors(w for w in where if w not in promises), *_possible((*inputs, *outputs, *written))))
-    )
+    said = with_divisors(w for w in where if w not in promises)
+    guards = tuple(dict.fromkeys((*said, *_possible((*inputs, *outputs, *written), said))))
     monoids = tuple(m for m in file.monoids.values() if m)
     return Op(name, tuple(sizes), inputs, outputs, intermediates, equations, guards, op.span, promises, monoids)
 
@@ -154,10 +153,12 @@ def _placed(declaration: tree.TensorDecl, dtype: str, shape: tuple[Term, ...], r
     return ""
 
 
-def _possible(tensors: tuple[Tensor, ...]) -> Iterator[Term]:
-    """What arrays promise by being there, and intermediates whose ranges are written: extents such as `n - 2` are not negative."""
+def _possible(tensors: tuple[Tensor, ...], known: tuple[Term, ...]) -> Iterator[Term]:
+    """What arrays promise by being there, and intermediates whose ranges are written: extents such as `n - 2` are not negative, and what `n // S`
+    divides by is at least 1."""
     for tensor in tensors:
         for extent in tensor.shape:
+            yield from needed(extent, known)
             if extent.dtype == INDEX and min(polynomial(extent).values(), default=0) < 0:
                 yield apply("ge", extent, 0)
 

@@ -40,16 +40,25 @@ def with_divisors(guards: Iterable[Term], known: tuple[Term, ...] = ()) -> tuple
     """
     out: list[Term] = []
     for guard in guards:
-        for divisor in _divisors(guard):
-            needed = apply("ge", divisor, 1)
-            if holds(needed, Region((), (*known, *out))) is not True:
-                out.append(needed)
+        out += needed(guard, (*known, *out))
         out.append(guard)
     return tuple(out)
 
 
-def _divisors(guard: Term) -> Iterable[Term]:
-    """What is divided by in a guard over the sizes."""
-    if any(isinstance(part, Read) for part in walk(guard)):
+def needed(term: Term, known: tuple[Term, ...]) -> tuple[Term, ...]:
+    """That what a guard or an extent divides by is at least 1, where this is not known.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> n, m = Var("n"), Var("m")
+    >>> [text(g) for g in needed(n // m + n // 2, ())], needed(n // m, (m >= 3,))
+    (['m >= 1'], ())
+    """
+    asked = dict.fromkeys(apply("ge", divisor, 1) for divisor in _divisors(term))
+    return tuple(g for g in asked if holds(g, Region((), known)) is not True)
+
+
+def _divisors(term: Term) -> Iterable[Term]:
+    """What is divided by in a term over the sizes."""
+    if any(isinstance(part, Read) for part in walk(term)):
         return ()
-    return [t.args[1] for t in walk(guard) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv") and t.dtype == INDEX]
+    return [t.args[1] for t in walk(term) if isinstance(t, App) and t.op in ("floordiv", "mod", "ceildiv") and t.dtype == INDEX]

@@ -49,6 +49,16 @@ class _Rounded(ast.NodeTransformer):
         raise ValueError(f"no number of a launcher: {ast.unparse(node)}")
 
 
+class _Everywhere(ast.NodeTransformer):
+    """A number that has a value also where something is divided by 0: there nobody divides, as it is under a guard."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.FloorDiv | ast.Mod) and not isinstance(node.right, ast.Constant):
+            node.right = ast.BoolOp(ast.Or(), [node.right, ast.Constant(1)])
+        return node
+
+
 def _python(said: str) -> str:
     """A number or a condition over sizes as Python.
 
@@ -56,6 +66,15 @@ def _python(said: str) -> str:
     ('-(-(n_n + 1) // 4) * 4', 'n_n // n_k % 2 == 0 and True', '1 << min(max(n_j, 0), 64)')
     """
     return ast.unparse(_Rounded().visit(_tree(said)))
+
+
+def _limit(said: str) -> str:
+    """A number that kernels make of sizes, as Python.
+
+    >>> _limit("(n - 1) // k + n // 4")
+    '(n_n - 1) // (n_k or 1) + n_n // 4'
+    """
+    return ast.unparse(_Everywhere().visit(_Rounded().visit(_tree(said))))
 
 
 def _plain(node: ast.expr, dtypes: dict[str, str], fits: list[str]) -> tuple[ast.expr, bool]:

@@ -25,7 +25,7 @@ from tinygpu.runtime.calls import (  # noqa: F401
     _strides,
     _writable,
 )
-from tinygpu.runtime.conditions import _divisors, _minus, _python, _surely
+from tinygpu.runtime.conditions import _divisors, _limit, _minus, _python, _surely
 from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
 from tinygpu.runtime.data import _data, _promises  # noqa: F401
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
@@ -237,7 +237,7 @@ def _refusal(spec: _Spec, code: str, said: str) -> str:
 def _term(spec: _Spec, limit: str) -> str:
     """A limit, which may speak of scalars too: each is a whole number of Python."""
     scalars = "|".join(name for name, (_, shape) in spec["inputs"].items() if shape is None)
-    made = f"({_python(limit)})"
+    made = f"({_limit(limit)})"
     return re.sub(rf"\bn_({scalars})\b", r"int(v_\1)", made) if scalars else made
 
 
