@@ -127,7 +127,7 @@ def test_nobody_divides_by_a_size_of_0():
     spread, every = (pipeline.build(proof_of(one), one) for one in (guarded, promised))
     assert spread(x, x[:2]).tolist() == [1, 1, 3, 3, 5] and spread(x, x[:0]).tolist() == [0] * 5
     assert every(x, x[1:3]).tolist() == [0, 2, 4]
-    with pytest.raises(ValueError, match="TG808 .* only where S >= 1"):
+    with pytest.raises(ValueError, match=r"TG808 .* only where S >= 1"):
         every(x, x[:0])
 
 
