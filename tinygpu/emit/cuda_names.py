@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from tinygpu.category.decide import MOVES, nonnegative
 from tinygpu.category.known import Known
 from tinygpu.category.layout import Layout, address
-from tinygpu.category.linear import Polynomial, constant, plus, polynomial, replace_atoms
+from tinygpu.category.linear import polynomial
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, conjuncts, reads, walk
 from tinygpu.category.text import unused
+from tinygpu.emit.anywhere import anywhere
 from tinygpu.emit.python import identifier
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.program.traverse import terms
@@ -58,27 +58,6 @@ def index_names(program: Program, launch: Launch, taken: Collection[str]) -> dic
 def loops_of(launch: Launch) -> tuple[Axis, ...]:
     """The axes of a launch's loops."""
     return tuple(step.axis for step in steps(launch.body) if isinstance(step, For))
-
-
-def anywhere(term: Term, box: Known) -> bool:
-    """Whether a term may be evaluated before anybody asks for the conditions it stands under: nothing negative is divided, and nothing by 0. What
-    comes of a division is not negative then either.
-
-    >>> i = Var("i")
-    >>> anywhere((i + 1) // 2 % 3, Known.of({"i": Const(8)})), anywhere((i - 1) // 2, Known.of({"i": Const(8)}))
-    (True, False)
-    >>> S = Var("S")
-    >>> anywhere(i // S, Known.of({"i": Const(8)})), anywhere(i // S, Known.of({"i": Const(8)}, frozenset({S >= 1})))
-    (False, True)
-    """
-    divisions = [part for part in walk(term) if isinstance(part, App) and part.op in ("floordiv", "mod", "ceildiv")]
-    natural: dict[Term, Polynomial] = {part: polynomial(Var(f"natural {number}")) for number, part in enumerate(divisions)}
-
-    def at_least(part: Term, least: int) -> bool:
-        form = replace_atoms(polynomial(part), lambda atom: natural.get(atom, {(atom,): 1}))
-        return nonnegative(plus(form, constant(least), -1), box, MOVES)
-
-    return all(at_least(d.args[0], 0) and at_least(d.args[1], 1) for d in divisions)
 
 
 def first_names(firsts: Mapping[Term, Term], labels: Mapping[Term, str], taken: Collection[str]) -> dict[Term, str]:
