@@ -107,8 +107,6 @@ def _components(monoid: tree.Monoid, scope: Scope) -> tuple[tuple[str, str], ...
         if component.shape is not None:
             scope.problems.say("TG146.array", component.span, name=component.name)
         dtype = scope.dtype(component.dtype, component.span)
-        if dtype == BOOL:
-            scope.problems.say("TG146.condition", component.span, name=component.name)
         found[component.name] = dtype or UNKNOWN
         scope.hides(component.name, component.span, "the component")
     return tuple(found.items())

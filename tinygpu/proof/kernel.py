@@ -22,7 +22,7 @@ from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjuncts, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjuncts, variables, walk
 from tinygpu.category.text import WRITTEN
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
@@ -196,13 +196,14 @@ def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mappin
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about one point, by numerals whose radices are sizes, which are hard for solvers, is true by their digits.
+    """Whether a goal about one point, by numerals whose radices are sizes, or about a power of two, which are hard for solvers, is true by bounds.
 
     >>> i, j, n, m = map(Var, "ijnm")
     >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
     True
     """
-    if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
+    powers = any(isinstance(t, App) and t.op == "shl" for t in walk(goal))
+    if not (powers or stretched(goal)) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
     if all(holds(part, region) for part in conjuncts(goal)):
