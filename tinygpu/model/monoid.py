@@ -14,7 +14,7 @@ from functools import cache
 from tinygpu.category.carrier import broken
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, is_built_in, pack
-from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
+from tinygpu.category.term import DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.call import CALLS
 from tinygpu.model.dtype import OPEN, settle
