@@ -28,9 +28,13 @@ from tinygpu.record import dataclass, field, replace
 APART = 10_000  # between the numbers of symbols that two loops make
 
 
-@lru_cache(maxsize=8)
 def execute(program: Program) -> Trace:
-    """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
+    """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point. A name changes nothing."""
+    return _executed(replace(program, name=""))
+
+
+@lru_cache(maxsize=8)
+def _executed(program: Program) -> Trace:
     every = Launches(program, frozenset(preconditions(program)), {w.name: unwritten(w) for w in program.workspaces})
     every.run(tuple(enumerate(program.launches)))
     outputs = {t.name for t in program.op.outputs}
