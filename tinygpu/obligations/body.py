@@ -208,7 +208,7 @@ def named(
     value = put(value, region, combine(as_monoid(wanted.monoid).op, wanted.dtype, symbol, *rest))
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
-    return value, put(claim, wanted, symbol)
+    return put(value, wanted, symbol), put(claim, wanted, symbol)
 
 
 def numbered(
