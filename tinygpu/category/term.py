@@ -38,6 +38,7 @@ from tinygpu.category.walk import (
     folds,
     memoised,
     outer_folds,
+    outermost_folds,
     outside,
     plain,
     reads,
@@ -52,7 +53,7 @@ __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var",
     "apply", "ceildiv", "children", "conjunction", "conjuncts", "different", "equal", "folds", "lift", "memoised", "negation",
-    "outer_folds", "outside", "pack", "part", "plain", "reads", "rebuild", "select", "shuffled", "substitute", "tensors",
+    "outer_folds", "outermost_folds", "outside", "pack", "part", "plain", "reads", "rebuild", "select", "shuffled", "substitute", "tensors",
     "text", "total", "variables", "walk", "whole",
 ]  # fmt: skip
 

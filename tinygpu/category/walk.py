@@ -55,6 +55,27 @@ def outer_folds(term: Term) -> tuple[Fold, ...]:
     return tuple(part for part in outside(term) if isinstance(part, Fold))
 
 
+def outermost_folds(term: Term) -> tuple[Fold, ...]:
+    """The folds of a term that are inside no other, those in indices of reads too: all that is folded where it is evaluated, each once.
+
+    >>> from tinygpu.category.node import TRUE, Axis
+    >>> place = Fold("max", (Axis("k", Var("K")),), TRUE, Read("p", (Var("k"),), "i32"), "i32")
+    >>> row = Read("W", (App("cast", (place,), INDEX),), "f32")
+    >>> outer_folds(row), outermost_folds(row) == (place,)
+    ((), True)
+    """
+    found: dict[Fold, None] = {}
+
+    def within(part: Term) -> bool:
+        if isinstance(part, Fold):
+            found[part] = None
+        return isinstance(part, Fold)
+
+    for _ in walk(term, within):
+        pass
+    return tuple(found)
+
+
 def memoised(function: Callable[..., T], few: int = FEW) -> Callable[..., T]:
     """The same function of a term and whatever else, asked once of each term that has not few parts within one call from outside: a value that
     was made in a few steps may have, written out, as many parts as there are powers of two.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.owner import Arrow, row_major
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Const, Fold, Term, Var, outer_folds, substitute, variables, walk
+from tinygpu.category.term import Axis, Const, Fold, Term, Var, outermost_folds, substitute, variables, walk
 from tinygpu.derive.nest import Build
 from tinygpu.derive.reduce import extent, lanes, strides
 from tinygpu.model.across import atomic, fold_factors, left, scans, whole_fold, without
@@ -99,7 +99,7 @@ def opened(phase: Phase) -> tuple[Phase, ...]:
     equation, owner = phase.equation, phase.owner
     along = scans(phase)
     made: list[Phase] = []
-    for fold, name in zip(outer_folds(equation.value), phase.parts, strict=True):
+    for fold, name in zip(outermost_folds(equation.value), phase.parts, strict=True):
         if name:
             grid = left(phase, fold)
             more = tuple(Axis(f"grid {a.name}", a.extent, "data", a.span) for a in grid)  # no index of an equation has such a name

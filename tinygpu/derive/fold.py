@@ -18,7 +18,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     exchange,
-    outer_folds,
+    outermost_folds,
     variables,
     walk,
 )
@@ -53,7 +53,7 @@ def folded(
 
     Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
     """
-    folds = tuple(dict.fromkeys(f for value in values for f in outer_folds(value)))
+    folds = tuple(dict.fromkeys(f for value in values for f in outermost_folds(value)))
     if not folds:
         return (), values
     steps: list[Step] = []

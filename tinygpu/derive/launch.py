@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outer_folds, reads, select, variables, walk
+from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outermost_folds, reads, select, variables, walk
 from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import factors, halved
 from tinygpu.derive.fold import Place, folded
@@ -111,7 +111,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
     for plan in run:
         read = {t.tensor for t in walk(plan.value) if isinstance(t, Read)}
         alike = batch and all(
-            outer_folds(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
+            outermost_folds(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
             for p in (*batch, plan)
         )
         if batch and (not alike or read & {p.kept for p in batch}):
@@ -124,7 +124,7 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
 
 def asks(plan: Plan, around: Around) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """The parts of a plan's guard that stand around its steps, and those that stand in them. A plan without folds asks at its store."""
-    before = known(plan, around) if outer_folds(plan.value) or plan.scan or plan.induced else ()
+    before = known(plan, around) if outermost_folds(plan.value) or plan.scan or plan.induced else ()
     return before, tuple(p for p in plan.parts if p not in around.given.union(before))
 
 

@@ -240,7 +240,7 @@ def under(term: Term, condition: Term) -> Term:
         return term
     if isinstance(term, Fold):
         return replace(term, guard=conjunction(condition, term.guard))
-    return rebuild(term, lambda inner: under(inner, condition)) if isinstance(term, App) else term
+    return rebuild(term, lambda inner: under(inner, condition)) if isinstance(term, App | Read) else term
 
 
 def over(value: Term) -> tuple[Axis, ...]:

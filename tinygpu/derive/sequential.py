@@ -12,7 +12,7 @@ from math import prod
 
 from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
-from tinygpu.category.term import Const, Fold, Var, outer_folds, walk
+from tinygpu.category.term import Const, Fold, Var, outermost_folds, walk
 from tinygpu.category.text import claimed
 from tinygpu.derive.factors import in_order, meeting, names_taken, output, refactored, restricted
 from tinygpu.hardware.arch import CPU
@@ -70,7 +70,7 @@ def split(launch: Launch, fresh: Callable[[str], str]) -> tuple[Launch, Launch |
     for phase in launch.phases:
         if atomic(phase):
             phase = partial(replace(phase, reduce=()), fresh)
-            (fold,) = outer_folds(phase.equation.value)
+            (fold,) = outermost_folds(phase.equation.value)
             walked = tuple(replace(a, sort="time") for a in left(phase, fold))
             later.append(replace(restricted(phase, walked), equation=continued(phase)))
         phases.append(phase)

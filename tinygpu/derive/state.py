@@ -24,7 +24,7 @@ from tinygpu.category.term import (
     conjunction,
     exchange,
     memoised,
-    outer_folds,
+    outermost_folds,
     reads,
     rebuild,
     select,
@@ -94,7 +94,7 @@ class Course:
     def once(self, value: Term) -> tuple[tuple[Step, ...], Term]:
         """The steps that fold, and the value without folds: what is the same for several cells is folded once for them."""
         before: tuple[Step, ...] = ()
-        for fold in outer_folds(value):
+        for fold in outermost_folds(value):
             cells = tuple(a for a in self.place.cells if a.name in variables(fold))
             steps, (held,) = folded(self.build, (fold,), replace(self.place, cells=cells), ("",))
             before, value = before + steps, exchange(value, {fold: held})

@@ -26,7 +26,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     memoised,
-    outer_folds,
+    outermost_folds,
     rebuild,
     substitute,
     variables,
@@ -72,7 +72,7 @@ def atomic(phase: Phase) -> frozenset[str]:
 
 def nested(phase: Phase) -> tuple[Fold, ...]:
     """The folds that stand in other folds."""
-    return tuple(t for fold in outer_folds(phase.equation.value) for t in walk(fold.body) if isinstance(t, Fold))
+    return tuple(t for fold in outermost_folds(phase.equation.value) for t in walk(fold.body) if isinstance(t, Fold))
 
 
 def incomplete(phase: Phase) -> tuple[Axis, ...]:
@@ -83,13 +83,13 @@ def incomplete(phase: Phase) -> tuple[Axis, ...]:
 
 def partial(phase: Phase, fresh: Callable[[str], str]) -> Phase:
     """The phase with a workspace for each outermost fold that it leaves open."""
-    names = tuple(fresh(f"{phase.equation.target}_part") if left(phase, f) else "" for f in outer_folds(phase.equation.value))
+    names = tuple(fresh(f"{phase.equation.target}_part") if left(phase, f) else "" for f in outermost_folds(phase.equation.value))
     return replace(phase, parts=names)
 
 
 def workspaces(phase: Phase) -> tuple[Tensor, ...]:
     """The workspaces of a phase: over the axes of its output, then over the grid factors."""
-    folds = zip(outer_folds(phase.equation.value), phase.parts, strict=False)
+    folds = zip(outermost_folds(phase.equation.value), phase.parts, strict=False)
     axes, along = phase.equation.axes, scans(phase)
     shapes = ((fold, name, (*without(axes, along.get(fold)), *left(phase, fold))) for fold, name in folds if name)
     return tuple(Tensor(name, fold.dtype, tuple(a.extent for a in shape), "workspace", fold.span) for fold, name, shape in shapes)
@@ -102,12 +102,12 @@ def without(axes: tuple[Axis, ...], one: Prefix | None) -> tuple[Axis, ...]:
 
 def continued(phase: Phase) -> Equation:
     """The equation that is left: each fold that was begun goes on over the grid factors, now indices of the equation."""
-    begun = {f: n for f, n in zip(outer_folds(phase.equation.value), phase.parts, strict=False) if n}
+    begun = {f: n for f, n in zip(outermost_folds(phase.equation.value), phase.parts, strict=False) if n}
 
     @memoised
     def change(term: Term) -> Term:
         if not isinstance(term, Fold) or term not in begun:
-            return rebuild(term, change) if isinstance(term, App) else term
+            return term if isinstance(term, Fold) else rebuild(term, change)
         grid = left(phase, term)
         axes = tuple(Axis(a.name, a.extent, "reduction", a.span) for a in grid)
         index = tuple(Var(a.name) for a in (*phase.equation.axes, *grid))
@@ -157,7 +157,7 @@ def goes_on(phase: Phase, scan: Collection[Fold], later: int, problems: Problems
     scan takes two. Says if not."""
     value, names = phase.equation.value, [a.name for a in incomplete(phase)]
     inner = next((t for t in nested(phase) if left(phase, t)), None)
-    folds = [f for f in outer_folds(value) if left(phase, f)]
+    folds = [f for f in outermost_folds(value) if left(phase, f)]
     scan = scan if folds else ()
     fold = inner if inner and not scan else folds[0]
     if scan and any(f not in scan for f in folds):
@@ -200,7 +200,7 @@ def whole_fold(one: Prefix, equation: Equation) -> Fold:
 def heads(phase: Phase, fresh: Callable[[str], str]) -> tuple[Equation, ...]:
     """The equations of the second launch: what comes before each block, one for each scan."""
     made: list[Equation] = []
-    parts = dict(zip(outer_folds(phase.equation.value), phase.parts, strict=True))
+    parts = dict(zip(outermost_folds(phase.equation.value), phase.parts, strict=True))
     for fold, (one, grid) in blocks(phase).items():
         around = without(phase.equation.axes, one)
         here = Axis(grid.name, grid.extent, "data", grid.span)

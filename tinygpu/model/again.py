@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tinygpu.category.term import Fold, Term, outer_folds, reads, variables, walk
+from tinygpu.category.term import Fold, Term, outermost_folds, reads, variables, walk
 from tinygpu.model.across import scans
 from tinygpu.model.machine import Phase
 from tinygpu.model.op import Equation, put_in
@@ -20,7 +20,7 @@ from tinygpu.record import replace
 def computed_again(phases: Sequence[Phase], time: Sequence[str], held: Collection[str]) -> tuple[Equation, ...]:
     """The equations of a launch, each with what it has to compute again put in. What is `held` by a clause of the machine stays as it is."""
     equations = {p.equation.target: p.equation for p in phases}
-    loose = {n: e for n, e in equations.items() if n not in held and not outer_folds(e.value)}
+    loose = {n: e for n, e in equations.items() if n not in held and not outermost_folds(e.value)}
     turning = {p.equation.target: _turning(p, time) for p in phases if p.equation.target not in {*held, *loose}}
     again: dict[str, Equation] = {}
     while more := _lost(phases, {**loose, **again}, turning) - again.keys():
@@ -59,7 +59,7 @@ def _lost(phases: Sequence[Phase], inside: Mapping[str, Equation], turning: Mapp
     for phase in phases:
         value = put_in(phase.equation.value, inside)
         along = scans(phase, value)
-        for fold in (f for f in outer_folds(value) if f not in along):
+        for fold in (f for f in outermost_folds(value) if f not in along):
             bound = {a.name for t in walk(fold) if isinstance(t, Fold) for a in t.axes}
             for read in reads(fold):
                 turns = zip(turning.get(read.tensor, ()), read.index, strict=False)

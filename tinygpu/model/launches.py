@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tinygpu.category.term import Axis, Const, Term, outer_folds, reads
+from tinygpu.category.term import Axis, Const, Term, outermost_folds, reads
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model import across
@@ -118,7 +118,7 @@ def _targets(one: Clauses, clauses: Clauses, op: Op, scope: Scope, hand: Hand | 
 
 def _loose(equation: Equation, op: Op) -> bool:
     """Whether an equation may be put in where its value is read: an intermediate without a fold."""
-    return equation.target not in (t.name for t in op.outputs) and not outer_folds(equation.value)
+    return equation.target not in (t.name for t in op.outputs) and not outermost_folds(equation.value)
 
 
 def _equations(op: Op, named: set[str], scope: Scope, place: Span | None) -> dict[str, Equation]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import App, Fold, Term, Var, conjunction, conjuncts, outer_folds, variables, walk
+from tinygpu.category.term import App, Fold, Term, Var, conjunction, conjuncts, outermost_folds, variables, walk
 from tinygpu.model.op import Equation
 from tinygpu.record import dataclass
 
@@ -73,7 +73,7 @@ def prefix(fold: Fold, extents: Mapping[str, Term | None]) -> Prefix | None:
 def prefixes(equation: Equation) -> dict[Fold, Prefix]:
     """The prefix folds of an equation up to its indices, those that stand in no other fold."""
     extents = {a.name: a.extent for a in equation.axes}
-    return {fold: one for fold in outer_folds(equation.value) if (one := prefix(fold, extents)) is not None}
+    return {fold: one for fold in outermost_folds(equation.value) if (one := prefix(fold, extents)) is not None}
 
 
 def diagonal(equation: Equation, placed: Collection[str]) -> dict[str, Prefix]:

@@ -107,7 +107,7 @@ def fits(
 def bounded(part: Term, program: Program, point: Region) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
     high, low = upper(part, point), lower(part, point)
-    if high is None or not isinstance(low, Const) or (isinstance(high, Const) and high.value > INT64):
+    if high is None or not isinstance(low, Const) or low.value < -INT64 - 1 or (isinstance(high, Const) and high.value > INT64):
         return False
     return variables(high) <= set(program.op.sizes) and not reads(high)
 
@@ -178,9 +178,11 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
             bound, least = upper(part, computed.point), lower(part, computed.point)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):
                 bound = None  # of what data may be, a promise may say more
-            deep = isinstance(least, Const) and least.value < -INT32 - 1
+            if isinstance(least, Const) and least.value < -INT32 - 1:  # as far below 0 as a largest index of that size reaches
+                far = isinstance(bound, Const) and least.value >= -INT64 - 1
+                bound = Const(max(int(bound.value), -int(least.value) - 1)) if far and isinstance(bound, Const) else None
             # a bound that no launcher sees is one that no size meets: then only the 64-bit kernel is taken
-            out[bound if bound is not None and seen(bound, program) and not deep else BEYOND] = None
+            out[bound if bound is not None and seen(bound, program) else BEYOND] = None
     return tuple(sorted((t for t in _largest(out) if not _always(t)), key=text))
 
 

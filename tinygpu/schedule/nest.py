@@ -207,14 +207,15 @@ def memory_reads(terms: Iterable[Term], shapes: Shapes) -> tuple[Read, ...]:
 
 
 def contiguity(body: Body, name: str, shapes: Shapes) -> int:
-    """Contiguous accesses count for an axis, strided ones against it, stores double."""
+    """Contiguous accesses count for an axis, strided ones against it, as often as their tensor has axes, and stores double: a row that is read again
+    and again weighs little."""
     score = 0
     for site in sites(body):
         stores = [(Read(site.step.target, site.step.index, ""), 2)]
         for place, weight in (*stores, *((read, 1) for read in site.reads)):
             if place.tensor in shapes:
                 step = pace(place, name, shapes)
-                score += weight * (0 if step == {} else 2 if step == SIDE_BY_SIDE else 1 if step == BACKWARDS else -1)
+                score += weight * len(place.index) * (0 if step == {} else 2 if step == SIDE_BY_SIDE else 1 if step == BACKWARDS else -1)
     return score
 
 
