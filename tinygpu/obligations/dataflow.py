@@ -37,8 +37,7 @@ def execute(program: Program) -> Trace:
 def _executed(program: Program) -> Trace:
     every = Launches(program, frozenset(preconditions(program)), {w.name: unwritten(w) for w in program.workspaces})
     every.run(tuple(enumerate(program.launches)))
-    outputs = {t.name for t in program.op.outputs}
-    trace = Trace(tuple(every.events), named=every.named)
+    trace, outputs = Trace(tuple(every.events), named=every.named), {t.name for t in program.op.outputs}
     final = (every.memory[n] for n in sorted(outputs & set(every.memory)) if not plain(program, trace, n))
     return replace(trace, final=tuple(final))
 
