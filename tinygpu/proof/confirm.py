@@ -9,21 +9,22 @@ the result says how many terms there were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Undecided
-from tinygpu.category.term import FLOATS, Const, Read, Term, reads, total, walk
+from tinygpu.category.term import FLOATS, Const, Read, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.named import inlined
-from tinygpu.program.step import Assign, For, If, Program
+from tinygpu.program.step import Assign, Program
+from tinygpu.proof.unstored import unstored
 from tinygpu.record import dataclass, field
 from tinygpu.simulate import exact
-from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget, element
+from tinygpu.simulate.fault import Fault, SimulationBudget, element
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
@@ -63,30 +64,7 @@ def confirmed(
             wrong = seen if seen is not None and isfinite(seen.got) and isfinite(seen.want) else None  # or only too large
     if work:
         work[0] -= taken * exact.COST
-    return wrong or _unstored(program, sizes, inputs, found)
-
-
-def _unstored(
-    program: Program, sizes: dict[str, int], inputs: Mapping[str, Array], found: Mismatch | tuple[Fault, ...]
-) -> tuple[Fault, ...] | None:
-    """Elements that are left out, of an equation that has a value everywhere, or there, and no number of the data decides: a guard that rounding
-    decides is no guard."""
-    if isinstance(found, Mismatch) or not all(isinstance(f, NeverStored) for f in found):
-        return None
-    if all(total(inlined(program.op, e.value)) for e in program.op.equations):
-        return found
-    first = next(f for f in found if isinstance(f, NeverStored))
-    return found if not any(map(reads, deciding(program))) and exact.has_value(program, sizes, inputs, first) else None
-
-
-def deciding(program: Program) -> Iterator[Term]:
-    """What says whether steps are done."""
-    for step in program.steps:
-        match step:
-            case Assign(guard=guard) | If(guard):
-                yield guard
-            case For(axis):
-                yield axis.extent
+    return wrong or unstored(program, sizes, inputs, found)
 
 
 @dataclass(frozen=True, slots=True)

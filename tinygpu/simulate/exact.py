@@ -14,7 +14,7 @@ import numpy as np
 from tinygpu.category import reals
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.number import Array, Value, load
-from tinygpu.category.real import REAL, Beyond, Real, Undecided, Undefined
+from tinygpu.category.real import REAL, Beyond, Real, Undefined
 from tinygpu.category.term import FLOATS, App, Fold, Term, memoised, rebuild
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op
@@ -67,19 +67,6 @@ def _wrong(
             at = tuple(map(int, spot))
             return Mismatch(tensor.name, at, float(got[at]), float(want[at]))
     return None
-
-
-def has_value(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], fault: NeverStored) -> bool:
-    """Whether the equation surely has a value at an element, on real numbers."""
-    op = _op(unpack(program).op, REAL)
-    one = {fault.array: tuple(np.asarray([i]) for i in fault.index)}
-    try:
-        with reals.limited(POINTS):
-            given = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in program.op.inputs}
-            given |= {t.name: reals.held(given[t.name]) for t in program.op.inputs if t.dtype in FLOATS}
-            return not any(map(_nothing, reference(op, sizes, given, one)[fault.array].flat))
-    except (Undefined, Undecided, Beyond, IndexError, ZeroDivisionError):
-        return False
 
 
 def _nothing(value: Value) -> bool:
