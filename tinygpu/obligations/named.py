@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, folds, substitute, tensors, total
+from tinygpu.category.term import FLOATS, INTEGERS, TRUE, Read, Term, Var, folds, substitute, tensors, total, walk
 from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State, run
@@ -47,7 +47,7 @@ def whole(program: Program, cells: Cells) -> bool:
     if (
         tensor is None
         or tensor.dtype != cells.local.dtype
-        or tensor.dtype not in FLOATS
+        or not (tensor.dtype in FLOATS or (tensor.dtype in INTEGERS and not decides(op, name)))
         or not same(tensor.shape, cells.local.extents)
     ):
         return False
@@ -56,6 +56,13 @@ def whole(program: Program, cells: Cells) -> bool:
     if (claim.parts < LONG and not folds(claim)) or any(mark in read for read in tensors(cells.value) for mark in SPECIAL):
         return False
     return not exact(extreme_of(cells.value)) and point.settled(finite(claim, point, {})) == TRUE
+
+
+def decides(op: Op, name: str) -> bool:
+    """Whether an equation reads something at an element of an intermediate, or of what is made of it: then its value is known, and no name for it."""
+    made = {name, *(e.target for e in op.equations if name in op.reached(e.target))}
+    indices = (i for e in op.equations for t in walk(e.value) if isinstance(t, Read) for i in t.index)
+    return any(tensors(i) & made for i in indices)
 
 
 def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:
