@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
-from tinygpu.category.decide import decided, holds
+from tinygpu.category.decide import decided, digits_hold, holds
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
 from tinygpu.category.region import Region
@@ -220,7 +220,7 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
-    if all(holds(part, region) for part in conjuncts(goal)):
+    if all(holds(part, region) or digits_hold(part, Known.at(region)) for part in conjuncts(goal)):
         return True
     simple = simplify(goal, region)
     return all(
