@@ -55,6 +55,9 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
+        case tree.Instruction(lines=lines):
+            inner = [Row(1, show(line), line.span) for line in lines]
+            rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
         case tree.Machine():
             rows = _rows(declaration, 0, comments)
     rows[0].apart = rows[-1].apart = True
