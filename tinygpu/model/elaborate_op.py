@@ -50,7 +50,7 @@ def _families(op: tree.Op, file: Scope) -> None:
         if family is not (first := met.setdefault(family.variable, family)):
             problems.say("TG102.declared", family.span, first.span, what=f"variable {family.variable}")
         for at, (name, dtype) in enumerate(zip(family.choices, family.dtypes, strict=True)):
-            if name not in DTYPES:
+            if name not in DTYPES and not isinstance(dtype, tree.Number):  # which is said already
                 Scope(problems).dtype(name, dtype.span)
             if name in family.choices[:at]:
                 problems.say("TG102.dtype", dtype.span, dtype=name)

@@ -20,7 +20,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER, Digit, Digits, Instruction, Operand
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.op import Op, variants
-from tinygpu.model.problems import Problems, listing
+from tinygpu.model.problems import Problems, head, listing
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
@@ -87,12 +87,12 @@ def members(one: tree.Instruction) -> Iterator[tuple[tree.Instruction, dict[str,
 
 def _op(one: tree.Instruction, problems: Problems) -> tree.Op | None:
     """What the instruction computes: an op from the other operands to the target of its one equation."""
-    equations = [line for line in one.lines if isinstance(line, tree.Assign)]
+    equations = [line for line in one.body if isinstance(line, tree.Assign)]
     for line in [line for line in equations[1:] if line.guard is None] + [e for e in equations if e.guard or e.atomic]:
         problems.say("TG180.equation", line.span, name=one.name)
         return None
     if not equations:
-        problems.say("TG180.none", one.span, name=one.name)
+        problems.say("TG180.none", head(one.span, f"instruction {one.name}"), name=one.name)
         return None
     (line,) = equations
     target = tuple(o for o in one.operands if o.name == line.target.name)
@@ -115,13 +115,13 @@ class Whole:
     def instruction(self, words: Mapping[str, str]) -> Instruction | None:
         """What all lines say together; None after a message."""
         one, before = self.one, len(self.scope.problems)
-        lanes = self.lanes()
-        operands = tuple(self.operand(o, lanes) for o in one.operands)
         self.known()
+        lanes = self.lanes()
+        operands = tuple(self.operand(o, lanes) for o in one.operands if lanes)
         written = self.written(words)
         if len(self.scope.problems) > before:
             return None
-        update = next(line.update for line in one.lines if isinstance(line, tree.Assign))
+        update = next(line.update for line in one.body if isinstance(line, tree.Assign))
         archs, isa = tuple(a.name for a in one.archs), next((q.text for q in self.quoted("isa")), "")
         made = tuple(o for o in operands if o is not None)
         return Instruction(one.name, self.op, update, one.level, made, archs, one.unit or "", written, isa, one.span)
@@ -135,11 +135,13 @@ class Whole:
     def lanes(self) -> Digits:
         """The digits of a thread's number."""
         one, say = self.one, self.scope.problems.say
-        lines = [line for line in one.lines if isinstance(line, tree.Lane)]
+        lines = [line for line in one.body if isinstance(line, tree.Lane)]
         if one.level not in TOGETHER:
-            say("TG180.level", one.span, near=TOGETHER, name=one.level, known=list(TOGETHER))
+            say(
+                "TG180.level", head(one.span, f"instruction {one.name}"), near=TOGETHER, name=one.level, known=" or ".join(TOGETHER)
+            )
         elif len(lines) != 1:
-            say("TG180.lane", lines[1].span if lines else one.span, name=one.name)
+            say("TG180.lane", lines[1].span if lines else head(one.span, f"instruction {one.name}"), name=one.name)
         else:
             digits = tuple(self.digits(lines[0].digits, {}))
             if (count := prod(d.extent for d in digits)) != TOGETHER[one.level]:
@@ -164,7 +166,7 @@ class Whole:
 
     def operand(self, one: tree.TensorDecl, lanes: Digits) -> Operand | None:
         """Where an operand lies; None after a message."""
-        lines = [line for line in self.one.lines if isinstance(line, tree.Placed | tree.Descriptor) and line.name == one.name]
+        lines = [line for line in self.one.body if isinstance(line, tree.Placed | tree.Descriptor) and line.name == one.name]
         tensor = next(t for t in self.op.tensors if t.name == one.name)
         if len(lines) != 1:
             self.scope.problems.say("TG180.operand", lines[1].span if lines else one.span, name=one.name)
@@ -174,6 +176,9 @@ class Whole:
             return None
         shape, names = tuple(int(e.value) for e in tensor.shape if isinstance(e, Const)), self.indices(one.name)
         (line,) = lines
+        if "" in names:
+            self.scope.problems.say("TG180.read", self.op.equations[0].span, name=one.name)
+            return None
         if isinstance(line, tree.Placed):
             return self.placed(line, Operand(one.name, tensor.dtype, shape, line.kind, lanes=lanes), names)
         if line.by not in names:
@@ -200,6 +205,8 @@ class Whole:
         places = tuple(tuple(self.digits(b.value, lanes)) for b in line.bindings)
         all_of = {d.name: d for place in places for d in place}
         cells = tuple(self.digits(line.cells, all_of))
+        if len(self.scope.problems) > before:
+            return None
         for binding, place, extent in zip(line.bindings, places, operand.shape, strict=True):
             if (count := prod(d.extent for d in place)) != extent:
                 say("TG181.product", binding.span, count=count, index=binding.indices[0], wanted=extent, name=operand.name)
@@ -221,13 +228,13 @@ class Whole:
                 self.scope.problems.say("TG181.twice", span, digit=name)
 
     def quoted(self, kind: str) -> list[tree.Quoted]:
-        return [line for line in self.one.lines if isinstance(line, tree.Quoted) and line.kind == kind]
+        return [line for line in self.one.body if isinstance(line, tree.Quoted) and line.kind == kind]
 
     def written(self, words: Mapping[str, str]) -> str:
         """The text for the assembler, with what the families stand for put in, and operands in braces."""
         say, lines = self.scope.problems.say, self.quoted("ptx")
         if len(lines) != 1:
-            say("TG180.ptx", lines[1].span if lines else self.one.span, name=self.one.name)
+            say("TG180.ptx", lines[1].span if lines else head(self.one.span, f"instruction {self.one.name}"), name=self.one.name)
             return ""
         try:
             parts = list(Formatter().parse(lines[0].text))

@@ -268,16 +268,16 @@ class Quoted(Node, shown='{kind} "{text}"'):
 
 class Instruction(
     Node,
-    instruction="name families operands level archs unit *lines",
+    instruction="name families operands level archs unit *body",
     shown="instruction {name}⟨[{families}]⟩({operands}) by {level} on {archs}⟨ async {unit}⟩",
 ):
-    """An instruction of the hardware: a machine whose compute object is cut already. `lines` are its equation, and where its operands lie."""
+    """An instruction of the hardware: a machine whose compute object is cut already. `body` is its equation, and where its operands lie."""
 
     name: str
     operands: tuple[TensorDecl, ...]
     level: str
     archs: tuple[Name, ...]
-    lines: tuple[Assign | Lane | Placed | Descriptor | Quoted, ...]
+    body: tuple[Assign | Lane | Placed | Descriptor | Quoted, ...]
     families: tuple[Family, ...] = ()
     unit: str | None = None
 
