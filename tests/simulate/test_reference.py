@@ -39,7 +39,7 @@ SOFTMAX = op("m[i] = max[k] x[i, k]\n s[i] = sum[k] exp(x[i, k] - m[i])\n y[i, j
 
 def test_an_equation_that_reads_outside_is_heard_of() -> None:
     (outside,) = pipeline.load_text("op o(x: f32[R, N]) -> (y: f32[R, N]) { y[i, j] = sum[k < 3] x[i, j + k - 1] }").spec.ops
-    with pytest.raises(IndexError, match="the equation reads x outside: axis 1 has extent 9"):
+    with pytest.raises(IndexError, match="the equation reads x outside its shape: axis 1 has extent 9"):
         value_of(outside)
 
 

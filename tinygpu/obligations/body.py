@@ -178,13 +178,17 @@ def shared(value: Term, claim: Term, point: Region, symbols: Symbols) -> tuple[T
 
 def alone(wanted: Fold, value: Term, claim: Term) -> bool:
     """Whether a fold of the claim and one of the value are the only ones of their monoid and tensors, so that they can only be the same."""
-    names = tensors(wanted.body)
 
     def such(term: Term) -> list[Fold]:
-        return [f for f in outer_folds(term) if f.monoid == wanted.monoid and tensors(f.body) == names]
+        return [f for f in outer_folds(term) if f.monoid == wanted.monoid and same_tensors(f, wanted)]
 
     region = find_region(value, wanted) if len(such(claim)) == len(such(value)) == 1 else None
     return region is not None and not such(put(value, region, FALSE)) and one_fold(wanted) == wanted
+
+
+def same_tensors(fold: Fold, other: Fold) -> bool:
+    """Whether two folds read the same, the one perhaps in its guard what the other has in a choice: `⊕[d | c] v` and `⊕[d] (v if c else unit)`."""
+    return not {tensors(fold.body), tensors(fold)}.isdisjoint({tensors(other.body), tensors(other)})
 
 
 def named(
@@ -259,14 +263,13 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
     """The first subterm that combines, with the wanted monoid, most folds, at least one the wanted one, or over the same tensors (or failing
     that, any)."""
     law = as_monoid(wanted.monoid)
-    names = tensors(wanted.body)
     found: list[tuple[int, int, bool, int, Term]] = []
     for term in outside(value):
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
             pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
-            exact = max((tensors(f.body) == names) + (f == wanted) for f in ours)
+            exact = max(same_tensors(f, wanted) + (f == wanted) for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))
     # a fold over nothing has no fold to stand for it, only the unit
@@ -282,8 +285,8 @@ def divide(parts: tuple[Term, ...], wanted: Fold, claim: Term) -> tuple[tuple[Te
     rest: list[Term] = []
     for part in parts:
         if isinstance(part, Fold) and part.monoid == wanted.monoid:
-            read = tensors(part.body)  # what the claim does not read is a part of nothing, which is asked beside the first fold
-            mine = only or read == names or not read <= tensors(claim)
+            # what the claim does not read is a part of nothing, which is asked beside the first fold
+            mine = only or same_tensors(part, wanted) or not tensors(part.body) <= tensors(claim)
         else:
             mine = neat(part, OPENED) not in beside and tensors(part) == names and bool(names)
         (ours if mine else rest).append(part)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from tinygpu.category.cancel import cancel
 from tinygpu.category.region import Region, parts, ranges
 from tinygpu.category.settle import within
-from tinygpu.category.term import App, Const, Fold, Read, Term, Var, conjunction, conjuncts, reads, text
+from tinygpu.category.term import App, Const, Fold, Read, Term, Var, conjunction, conjuncts, reads, text, variables
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Equation, Op
 from tinygpu.obligations.induced import endless
@@ -36,7 +36,7 @@ def equation(program: Program, trace: Trace) -> Iterator[Claim]:
         for read, point in guarded_reads(equation.value, start(op, equation)):
             place = Label(equation.span if read.span.line == 0 else read.span, "")
             if read.index:
-                yield _inside(op, read, point, place)
+                yield _inside(op, equation, read, point, place)
             if read.tensor in together:
                 before = names.index(read.tensor) < names.index(equation.target)
                 yield _earlier(equation, together[read.tensor], before, read, point, place)
@@ -53,17 +53,24 @@ def start(op: Op, equation: Equation) -> Region:
     return Region(equation.axes, known)
 
 
-def _inside(op: Op, read: Read, point: Region, where: Label) -> Obligation:
+def _inside(op: Op, equation: Equation, read: Read, point: Region, where: Label) -> Obligation:
     shape = op.tensor(read.tensor).shape
     goal = point.settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))))
     size = " × ".join(map(text, shape))
     title = f"the equation reads {read.tensor} outside its shape"
-    help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0], or say in `where` which sizes there are"
+    shorter = f", write where {' and '.join(own)} ends: {equation.target}[{own[0]} < …]" if (own := ranged(op, equation, read)) else ""
+    help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0]{shorter}, or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
     facts = point.facts
     if {r.tensor for i in read.index for r in reads(i)} & {t.name for t in op.intermediates}:  # an index that is computed before
         facts, goal = tuple(inlined(op, fact) for fact in facts), inlined(op, goal)
     return Obligation("equation", "TG514", title, f"{text(read)} is inside {size}", facts, goal, labels, help)
+
+
+def ranged(op: Op, equation: Equation, read: Read) -> list[str]:
+    """The indices of an intermediate that a read goes along: their range is nobody's but the equation's."""
+    names = frozenset().union(*map(variables, read.index)) if equation.target in {t.name for t in op.intermediates} else ()
+    return [a.name for a in equation.axes if a.name in names]
 
 
 def _earlier(equation: Equation, state: Equation, before: bool, read: Read, point: Region, where: Label) -> Obligation:

@@ -69,10 +69,8 @@ def turned(value: Term) -> Term:
 
 def _stepped(value: Term, point: Region) -> Term | None:
     match value:
-        case App("select", (condition, App(op, (own, other)), alone)) if own == alone:
-            return windowed(op, own, condition, other, point)
-        case App("select", (condition, App(op, (other, own)), alone)) if own == alone:
-            return windowed(op, own, condition, other, point, ordered=True)
+        case App("select", (condition, App(op, (a, b)), own)) if here := {own, point.under(condition).settled(own)} & {a, b}:
+            return windowed(op, own, condition, b if a in here else a, point, ordered=a not in here)
         case App(op, (own, App("select", (condition, other, Const() as unit)))) if unit == unit_of(op, own.dtype):
             return windowed(op, own, condition, other, point)
     return None

@@ -116,7 +116,9 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     dtype = scope.dtype(statement.dtype, span)
     extents = tuple(reader.extent(e, name, space.sized, axes) for e in statement.extents)
     layout = laid_out(statement, extents, reader.constants())
-    if (not again and scope.hides(name, span, f"the {space.title}")) or dtype is None:
+    if not again:
+        scope.hides(name, span, f"the {space.title}")  # and what is said of it from here on is said of this one
+    if dtype is None:
         return None
     own = name if again else reader.named(name)
     reader.arrays[name] = Tensor(own, dtype, extents, space.name, span)
@@ -221,7 +223,9 @@ def aimed(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> tuple
     name, tensor, found, problems = target.name, cells.get(target.name), scope.tensors.get(target.name), scope.problems
     if tensor is None and found is not None:
         outputs = ", ".join(t.name for t in cells.values() if t.role == "output")
-        problems.say("TG150.input", target.span, found.span, name=name, outputs=outputs)
+        problems.say(
+            "TG150.input" if found.role == "input" else "TG150.state", target.span, found.span, name=name, outputs=outputs
+        )
     elif tensor is None and name in scope.elsewhere:
         scope.unknown(name, target.span)
     elif tensor is None:

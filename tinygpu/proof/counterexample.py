@@ -14,7 +14,7 @@ from tinygpu.obligations.obligation import Claim, Inhabited, Obligation
 from tinygpu.program.step import Assign, Program
 from tinygpu.proof.confirm import fitting
 from tinygpu.proof.kernel import BUDGET, Open
-from tinygpu.proof.replay import Misbehaviour, evaluates_false, misbehaviour
+from tinygpu.proof.replay import Misbehaviour, evaluates_false, misbehaviour, read_outside
 from tinygpu.proof.rows import between, refuted, rows
 from tinygpu.proof.suggestion import smallest, suggested
 from tinygpu.proof.words import worded
@@ -141,7 +141,8 @@ def _without_running(program: Program, open: Open, budget: int) -> Counterexampl
             open.model is not None
         ):
             model = smallest(program, open, budget) if claim.kind == "equation" else open.model
-            if evaluates_false(claim, model):
+            sizes = {s: model.get(s, 1) for s in program.op.sizes}
+            if evaluates_false(claim, model) or (claim.code == "TG514" and read_outside(program, claim.title, sizes)):
                 names = sorted(n for n in variables(claim.goal) if n in model)
                 case = Case(tuple((n, (str(model[n]),)) for n in names)) if names else None
                 return Counterexample(_of(claim, case, program), {}, None)

@@ -38,7 +38,7 @@ from tinygpu.simulate.inputs import edge_inputs, ends_inputs, random_inputs
 from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
-from tinygpu.simulate.sizes import lane_steps
+from tinygpu.simulate.sizes import admitted, lane_steps
 from tinygpu.simulate.tolerance import Mismatch, compare, fold_length, tolerance
 
 SIMULATED = 1 << 24  # lane-steps of one replay
@@ -217,6 +217,21 @@ def _telling(faults: tuple[Fault, ...]) -> Fault:
         case Race(scope="launch", at=at, first=first) if at.step is first.step:  # an update that is not atomic
             return next((f for f in faults if isinstance(f, DoubleStore)), faults[0])
     return faults[0]
+
+
+def read_outside(program: Program, title: str, sizes: dict[str, int]) -> bool:
+    """Whether the equation itself reads outside a tensor, as the title says, on inputs that are as promised."""
+    if not admitted(program, sizes) or _points(program.op, sizes)[2] > REFERRED:
+        return False
+    for inputs in (random_inputs(program.op, sizes, seed) for seed in range(3)):
+        try:
+            if promised(program.op, sizes, inputs):
+                reference(program.op, sizes, inputs)
+        except ZeroDivisionError:
+            continue
+        except IndexError as error:
+            return title in str(error)
+    return False
 
 
 def evaluates_false(claim: Obligation, model: dict[str, int]) -> bool:

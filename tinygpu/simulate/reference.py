@@ -51,7 +51,7 @@ class _Values:
         if not out.any():
             return index
         if np.logical_and(out, True if mask is None else mask).any():
-            raise IndexError(f"the equation reads {node.tensor} outside: axis {axis} has extent {extent}")
+            raise IndexError(f"the equation reads {node.tensor} outside its shape: axis {axis} has extent {extent}")
         return np.where(out, 0, index)
 
     def at(self, equation: Equation, index: tuple[Value, ...], mask: Mask = None) -> Value:

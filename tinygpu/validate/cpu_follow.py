@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.owner import row_major
-from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, walk
+from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, shuffled, walk
 from tinygpu.program.step import Assign, Call, If, Step, Sync, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of
@@ -50,10 +50,12 @@ class CpuFollower(Follower):
         return not any(isinstance(s, Assign) for s in steps((step,)))
 
     def due(self, queue: deque[Due], here: Here) -> Due | None:
-        """Nothing is done for a call, but that between loops over threads all have come."""
+        """Nothing is done for a call, but that between loops over threads all have come. Cells in indices are by now called as they are here."""
         due = Follower.due(self, queue, here)
         while due is not None and isinstance(due.step, Call) and not (self.threads and isinstance(due.step, Sync)):
             due = Follower.due(self, queue, here)
+        if due is not None and isinstance(due.step, Assign) and self.meaning.each and not shuffled(due.step.value):
+            self.shown |= {*self.meaning.computed((due.step,))}
         return due
 
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:

@@ -199,7 +199,7 @@ class Follower:
                     guard, here = conjunction(*conjuncts(guard)[len(mine) :]), self.under(here, conjunction(*mine))
                     guards = (*guards, *(c for c in conjuncts(wanted) if not reads(c)))
                     wanted = conjunction(*(c for c in conjuncts(wanted) if reads(c)))
-                self.points(stmt, guards, here)
+                self.reached(stmt, guards, here)  # where it is not asked nothing inside is done: of that each step inside is asked
                 self.asks(stmt.test, guard, wanted, here)
                 guards = (*guards, *self.lasting(wanted))
                 self.whole(stmt.body, tuple(Due(s, guards) for s in inner), inside)
@@ -268,14 +268,19 @@ class Follower:
         if not here.same(term, wanted):
             raise Differs(node, f"gives {text(term)}", f"the program's value is {text(wanted)}")
 
-    def points(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> None:
-        """That the text is here at the points at which the program is."""
-        axes = (*self.domain, *self.launch.block, *lanes)
+    def reached(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> tuple[Term, ...]:
+        """That the text is here only at points at which the program is; what the program knows there."""
+        axes = (*self.domain, *self.launch.block)
         program = tuple(c for g in guards for c in conjuncts(canonical(self.meaning.term(g))))
-        unsure = (a for a in axes if a not in lanes and a not in here.axes)
-        for goal in (*(c for a in unsure for c in (Var(a.name) >= 0, Var(a.name) < a.extent)), *program):
+        unsure = (a for a in axes if a not in here.axes)
+        for goal in (*(c for a in unsure if a not in lanes for c in (Var(a.name) >= 0, Var(a.name) < a.extent)), *program):
             if not here.holds(goal):
                 raise Differs(node, f"is done where {text(goal)} may be false", "there the program does nothing")
+        return program
+
+    def points(self, node: ast.AST, guards: Sequence[Term], here: Here, lanes: tuple[Axis, ...] = ()) -> None:
+        """That the text is here at the points at which the program is."""
+        program, axes = self.reached(node, guards, here, lanes), (*self.domain, *self.launch.block, *lanes)
         names = {a.name for a in axes}
         base = replace(here, axes=(*(a for a in here.axes if a.name not in names), *axes), guards=program)
         for goal in here.guards:
