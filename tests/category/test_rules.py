@@ -69,7 +69,7 @@ SUMS = (
     i // 8 * 16, i, r, t, n, i + 0, r - 1, r + 1, r - 8, r + 24, i * 4 + r, i * 8 + r, i * 16 + r + 9, i * 8 + r * 2, i * -8 + r, r * 4 + t,
     i * 32 + t, i * 64 + r * 8 + r, g * 32 + t - 1, g * 32 + t + 1, n - i, n - i - 1, i + j - j, 3 + i, i * (2 + lift(1)), i * j, n * m,
     App("mul", (lift(3), i)), i * 4 + r // 2, t // 8 * 8 + t % 8, t // 8 * 8 + t // 4 % 2 * 4 + t % 4, t // 8 % 4 * 8 + t % 8, t // 4 % 2 * 4 + t % 4,
-    i // 8 % 4 * 16 + i // 4 % 2 * 8, i % 8 + i, i % 32, i % 32 + 8, i // 4, i // 4 - 1, i % n, i // n, i % 1, t % 32 * 8 + r,
+    i // 8 % 4 * 16 + i // 4 % 2 * 8, i % 32 - i // 4 % 8 * 4, i % 32 - i // 4 % 7 * 4, i % 32 - j // 4 % 8 * 4, i % 32 - i // 4 % 8 * 8, i % 8 + i, i % 32, i % 32 + 8, i // 4, i // 4 - 1, i % n, i // n, i % 1, t % 32 * 8 + r,
     (i * 4 + r) * n - j, j - (i + r) * n * m,
 )  # fmt: skip
 GIVEN: tuple[tuple[Term, ...], ...] = (
@@ -109,7 +109,7 @@ def functions(module: ModuleType) -> tuple[Callable[..., Any], ...]:
 RULE_MAKERS: tuple[Callable[..., Any], ...] = (
     *(f for module in (linear, bounds, settle, decide) for f in functions(module)),
     node.apply, term.conjunction, term.conjuncts, term.negation, term.select,
-    simplify._index, simplify._joined, simplify._comparison, simplify._logic, simplify._complement,
+    simplify._index, simplify._joined, simplify._digits, simplify._comparison, simplify._logic, simplify._complement,
     inspect.unwrap(known.nonnegatives), known._least,
 )  # fmt: skip
 NO_INDEX = ("Fold(", "Read(")  # arms about values: tests/laws/test_simplify.py runs them
@@ -293,6 +293,11 @@ def simplified(claims: Claims) -> None:
     held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))
     for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
         bounded(x, Region(AXES), (), claims)
+    power = App("cast", (App("shl", (Const(3, "i64"), App("cast", (k,), "i64")), "i64"),))
+    meant = [
+        App("or", (App("ne", (k, lift(at)), BOOL), equal(power, lift(3 << at))), BOOL) for at in range(3)
+    ]  # no solver knows it
+    bounded(power, Region(AXES), meant, claims)
     for x in (n - 1, apply("ceildiv", n, 4) * 4):
         claims.append((equal(bounds.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 

@@ -173,6 +173,8 @@ def simplify(term: Term, region: Region = EVERYWHERE) -> Term:
     ('by*64 + ty*8 + ri', 'ty')
     >>> text(simplify(i // 1024 * 1024 + i // 4 % 256 * 4 + i % 4)), text(simplify((i < n + 4), Region((Axis("i", n),))))
     ('i', 'true')
+    >>> text(simplify(i // 6 * 6 + i % 252 - i // 6 % 42 * 6)), text(simplify(i % 252 - i // 6 % 41 * 6))
+    ('i', 'i % 252 - i // 6 % 41*6')
     """
     return _simple(term, Known.at(region))
 
@@ -217,7 +219,7 @@ def _index(op: str, args: tuple[Term, ...], known: Known) -> Term:
 
 
 def _joined(p: Polynomial, known: Known) -> Polynomial:
-    """Digits put together again: `x // B·B + x % B` is x, and where B divides x, `x // B·B` is."""
+    """Digits put together again: `x // B·B + x % B` is x, and where B divides x, `x // B·B` is; `x % (b·c)` less the digit `x // b % c·b` is `x % b`."""
     for monomial, c in p.items():
         for position, atom in enumerate(monomial):
             others = {monomial[:position] + monomial[position + 1 :]: c}
@@ -226,11 +228,24 @@ def _joined(p: Polynomial, known: Known) -> Polynomial:
                     tens = times(others, times(polynomial(by), polynomial(_simple(apply("floordiv", x, by), known))))
                     if tens and all(p.get(m) == k for m, k in tens.items()):
                         return _joined(plus(plus(plus(p, tens, -1), {monomial: c}, -1), times(others, polynomial(x))), known)
+                    for b, digit in _digits(x, by, p):
+                        tens = times(plus({}, others, -1), times(polynomial(b), polynomial(digit)))
+                        if decided(b >= 1, known) and all(p.get(m) == k for m, k in tens.items()):
+                            rest = plus(plus(p, tens, -1), {monomial: c}, -1)
+                            return _joined(plus(rest, times(others, polynomial(_simple(x % b, known)))), known)
                 case App("floordiv", (x, by)) if decided(equal(apply("mod", x, by), 0), known):
                     times_x, rest = divide(others, polynomial(by))
                     if times_x and not rest:
                         return _joined(plus(plus(p, {monomial: c}, -1), times(times_x, polynomial(x))), known)
     return p
+
+
+def _digits(x: Term, by: Term, p: Polynomial) -> Iterator[tuple[Term, Term]]:
+    """The digits `x // b % c` among the atoms of a polynomial with `b·c = by`, each with its b."""
+    for atom in dict.fromkeys(atom for monomial in p for atom in monomial):
+        match atom:
+            case App("mod", (App("floordiv", (y, b)), c)) if y == x and polynomial(b * c) == polynomial(by):
+                yield b, atom
 
 
 def _comparison(op: str, args: tuple[Term, ...], known: Known) -> Term:

@@ -28,13 +28,16 @@ from tinygpu.record import dataclass, field, replace
 APART = 10_000  # between the numbers of symbols that two loops make
 
 
-@lru_cache(maxsize=8)
 def execute(program: Program) -> Trace:
-    """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point."""
+    """`Program → Trace`: every launch executed from fresh cells; sizes and preconditions are facts of every point. A name changes nothing."""
+    return _executed(replace(program, name=""))
+
+
+@lru_cache(maxsize=8)
+def _executed(program: Program) -> Trace:
     every = Launches(program, frozenset(preconditions(program)), {w.name: unwritten(w) for w in program.workspaces})
     every.run(tuple(enumerate(program.launches)))
-    outputs = {t.name for t in program.op.outputs}
-    trace = Trace(tuple(every.events), named=every.named)
+    trace, outputs = Trace(tuple(every.events), named=every.named), {t.name for t in program.op.outputs}
     final = (every.memory[n] for n in sorted(outputs & set(every.memory)) if not plain(program, trace, n))
     return replace(trace, final=tuple(final))
 

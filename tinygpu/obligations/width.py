@@ -231,7 +231,7 @@ def cpu_limits(program: Program) -> tuple[Term, ...]:
     """What a launcher compares with 2⁶³ − 2³² before a CPU runs the program: its limits that are not numbers, and what it computes to tell how
     many items there are; with as many lanes as the longest registers have."""
     widest, most = instances(program)[0], lanes_of(program)
-    found = limits(of_any_width(program))
+    found = limits(of_any_width(program) if len(program.launches) == 1 else widest)  # as its proof follows it
     if most:
         exact = (term_of(polynomial(substitute(t, most))) if variables(t) & most.keys() else t for t in found)
         found = tuple(sorted((t for t in _largest(dict.fromkeys(exact)) if not _always(t)), key=text))

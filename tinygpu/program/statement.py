@@ -22,6 +22,7 @@ from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
 
 def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) -> Assign | None:
     """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`, `atomic target[index] += value`."""
+    if statement.update == "-":
+        statement = replace(statement, update="sum", value=tree.Unary("-", statement.value, span=statement.value.span))
     target = aimed(statement.target, scope, cells)
     guard = TRUE if statement.guard is None else folding(condition(statement.guard, scope), statement.guard, scope)
     term = folding(value(statement.value, scope), statement.value, scope)
@@ -223,9 +226,7 @@ def aimed(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> tuple
     name, tensor, found, problems = target.name, cells.get(target.name), scope.tensors.get(target.name), scope.problems
     if tensor is None and found is not None:
         outputs = ", ".join(t.name for t in cells.values() if t.role == "output")
-        problems.say(
-            "TG150.input" if found.role == "input" else "TG150.state", target.span, found.span, name=name, outputs=outputs
-        )
+        problems.say("TG150.input" if found.role == "input" else "TG150.state", target.span, found.span, name=name, outputs=outputs)
     elif tensor is None and name in scope.elsewhere:
         scope.unknown(name, target.span)
     elif tensor is None:

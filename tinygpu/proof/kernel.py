@@ -22,8 +22,23 @@ from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
-from tinygpu.category.term import INDEX, TRUE, App, Axis, Const, Term, Var, children, conjuncts, variables
-from tinygpu.category.text import WRITTEN
+from tinygpu.category.term import (
+    INDEX,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Term,
+    Var,
+    children,
+    conjunction,
+    conjuncts,
+    memoised,
+    rebuild,
+    select,
+    variables,
+)
+from tinygpu.category.text import WRITTEN, sorting
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
@@ -196,7 +211,7 @@ def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mappin
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about one point, by numerals whose radices are sizes, which are hard for solvers, is true by their digits.
+    """Whether a goal about one point, by numerals whose radices are sizes, or about a power of two, which are hard for solvers, is true by bounds.
 
     >>> i, j, n, m = map(Var, "ijnm")
     >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
@@ -208,7 +223,29 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     if all(holds(part, region) for part in conjuncts(goal)):
         return True
     simple = simplify(goal, region)
-    return all(isinstance(part, App) and part.op == "eq" and part.args[0] == part.args[1] for part in conjuncts(simple))
+    return all(
+        isinstance(part, App) and part.op == "eq" and gathered(part.args[0]) == gathered(part.args[1]) for part in conjuncts(simple)
+    )
+
+
+@memoised
+def gathered(term: Term) -> Term:
+    """The same value with one condition for what is chosen under several: `(a if c else z) if d else z` is `a if c and d else z`, in one order.
+
+    >>> a, z, c, d = Var("a", "f32"), Var("z", "f32"), Var("c", "bool"), Var("d", "bool")
+    >>> one, other = (select(p, select(q, a, z), z) for p, q in ((c, d), (d, c)))
+    >>> gathered(one) == gathered(other), gathered(select(c, select(d, a, z), a)) == gathered(select(d, select(c, a, z), a))
+    (True, False)
+    """
+    term = rebuild(term, gathered)
+    match term:
+        case App("select", (condition, then, otherwise)):
+            parts = conjuncts(condition)
+            match then:
+                case App("select", (further, inner, same)) if same == otherwise:
+                    parts, then = (*parts, *conjuncts(further)), inner
+            return select(conjunction(*sorted(dict.fromkeys(parts), key=sorting)), then, otherwise)
+    return term
 
 
 def _natural(hypothesis: Term) -> str:
