@@ -1,0 +1,375 @@
+"""Fragments and instructions of the hardware in a program's text: what they mean, written out.
+
+    for i, j in acc { acc[i, j] = 0 }    ↦   for r < 2, u < 2 in register { acc[w, r*8 + lane // 4, lane % 4*2 + u] = 0 }
+    mma(acc[0, 0], a[0, 0], b[0, 0])     ↦   warp barrier; for r < 2, u < 2 in register { for k < 16 { acc[w, i, j] += a[w, i, k] * b[w, k, j] } }; warp barrier
+
+Comes in: the statements of a launch, and the threads of its block. Goes out: statements that every program has. The one idea: an instruction is a step
+that many threads do together, so its meaning is what each of them does of it; a fragment is an array of a warp, of which each lane touches its own
+elements, but for the instructions, which exchange them. What is proved of the steps is proved of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tinygpu.category.linear import polynomial
+from tinygpu.category.term import Axis, Const, Fold, Term, Var, reads
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.clauses import names_in
+from tinygpu.model.collective import TOGETHER, Digit, Digits, Instruction, Operand
+from tinygpu.model.instruction import shipped
+from tinygpu.model.value import index
+from tinygpu.program.expression import expression
+from tinygpu.record import dataclass, field, fields, replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.node import Node, nodes, rewritten
+from tinygpu.syntax.target import ARCHITECTURES
+
+if TYPE_CHECKING:
+    from tinygpu.program.read import Reader
+
+HELD = tree.Fragment | tree.Cells | tree.Instruct
+Exprs: TypeAlias = tuple[tree.Expr, ...]
+Own: TypeAlias = dict[
+    int, tuple[int, int, int]
+]  # by the place of a lane's digit: which index, what it is divided by, and how many there are
+
+
+def written_out(reader: Reader, body: tuple[tree.Statement, ...], block: Sequence[Axis]) -> tuple[tree.Statement, ...]:
+    """The statements of a launch without fragments and instructions. Mistakes are added to the reader's problems."""
+    if not any(isinstance(node, HELD) for node in nodes(body)):
+        return body
+    shared = {n.name: n for n in nodes(body) if isinstance(n, tree.Array) and n.space == "shared"}
+    return Fragments(reader, tuple(block), shared).statements(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """A fragment: how many elements it has along each index, the operand that its tiles are, and which warp and lane is at hand."""
+
+    name: str
+    extents: tuple[int, ...]
+    operand: Operand
+    warp: Exprs
+    lane: tree.Expr
+    span: Span
+
+    @property
+    def own(self) -> Own:
+        """Which lane has an element."""
+        found: Own = {}
+        for axis, place in enumerate(self.operand.places):
+            for digit, beside in beside_of(place):
+                if digit in self.operand.lanes:
+                    found[self.operand.lanes.index(digit)] = (axis, beside, digit.extent)
+        return found
+
+    def cell(self, place: Exprs, span: Span) -> tree.Cell:
+        """The element of the warp at hand."""
+        return tree.Cell(self.name, (*self.warp, *place), span=span)
+
+
+@dataclass(slots=True)
+class Fragments:
+    """The reader of the launch, the factors of its block, its fragments by name, and its arrays in shared memory."""
+
+    reader: Reader
+    block: tuple[Axis, ...]
+    shared: Mapping[str, tree.Array]
+    tiles: dict[str, Tiles] = field(default_factory=dict)
+
+    @property
+    def say(self) -> Any:
+        return self.reader.problems.say
+
+    def statements(self, body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+        """Statements in order."""
+        return tuple(made for one in body for made in self.statement(one))
+
+    def statement(self, one: tree.Statement) -> Iterator[tree.Statement]:
+        """What one statement stands for."""
+        match one:
+            case tree.Fragment():
+                yield from self.declared(one)
+            case tree.Instruct():
+                yield from self.done(one)
+            case tree.Cells():
+                yield from self.each(one)
+            case tree.For() | tree.If():
+                yield replace(one, body=self.statements(one.body))
+            case _:
+                for cell in nodes(one):
+                    if isinstance(cell, tree.Cell) and cell.name in self.tiles:
+                        self.say("TG182.outside", cell.span, self.tiles[cell.name].span, name=cell.name)
+                        return
+                yield one
+
+    # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def declared(self, one: tree.Fragment) -> Iterator[tree.Statement]:
+        """An array of each warp."""
+        say = self.say
+        instruction = next(iter(self.called(one.instruction, one.span)), None)
+        if instruction is None:
+            return
+        dtype = self.reader.scope(()).dtype(one.dtype, one.span)
+        operands = [
+            o for i in self.called(one.instruction, one.span) for o in i.operands if o.name == one.operand and o.kind == "fragment"
+        ]
+        fitting = [o for o in operands if o.dtype == dtype]
+        if not fitting:
+            known = dict.fromkeys(f"{o.dtype} {o.name}" for o in operands) or [
+                o.name for o in instruction.operands if o.kind == "fragment"
+            ]
+            say("TG182.operand", one.span, name=one.instruction, operand=one.operand, dtype=one.dtype, known=[*known])
+            return
+        numbers = tuple(index(e, self.reader.constants()) for e in one.extents)
+        extents = tuple(int(n.value) for n in numbers if isinstance(n, Const))
+        box = fitting[0].shape
+        if len(extents) != len(box) or any(e % b or e < b for e, b in zip(extents, box, strict=True)):
+            say("TG182.extents", one.span, box=" × ".join(map(str, box)), operand=f"{one.instruction}.{one.operand}")
+            return
+        count = TOGETHER[instruction.level]
+        found = self.together(count)
+        if found is None:
+            say("TG182.threads", one.span, level=instruction.level, count=count)
+            return
+        coordinates, lane = found
+        warp, warps = tuple(e for e, _ in coordinates), tuple(n for _, n in coordinates)
+        self.tiles[one.name] = Tiles(one.name, extents, fitting[0], warp, lane, one.span)
+        shape = tuple(number(e, one.span) for e in (*warps, *extents))
+        yield tree.Array("shared", one.name, one.dtype, shape, span=one.span)
+
+    def called(self, name: str, span: Span) -> tuple[Instruction, ...]:
+        """The instructions of that name; none after a message."""
+        known = shipped()
+        if name not in known:
+            self.say("TG182.name", span, near=known, name=name)
+        return known.get(name, ())
+
+    def together(self, count: int) -> tuple[list[tuple[tree.Expr, int]], tree.Expr] | None:
+        """Which group of so many threads is at hand, by factors with their extents, and the number of the thread in it; None where the block is not
+        made of such groups."""
+        inner, lane, groups = 1, None, list[tuple[tree.Expr, int]]()
+        for axis in reversed(self.block):
+            extent, name = axis.extent.value if isinstance(axis.extent, Const) else 0, tree.Name(axis.name)
+            rest = count // inner
+            if extent % rest and (rest % extent if extent else True):
+                return None
+            digit: tree.Expr = name
+            if extent > rest:
+                groups.append((name if rest == 1 else tree.Binary("//", name, number(rest)), int(extent) // rest))
+                digit = tree.Binary("%", name, number(rest))
+            if rest > 1:
+                lane = digit if lane is None else tree.Binary("+", tree.Binary("*", digit, number(inner)), lane)
+                inner *= min(int(extent), rest)
+        return (groups[::-1], lane) if inner == count and lane is not None else None
+
+    # ── the cells that a lane has ──────────────────────────────────────────────────────────────────────────────────
+
+    def each(self, one: tree.Cells) -> Iterator[tree.Statement]:
+        """Loops over the tiles and registers of a lane, with the names put in."""
+        say, tiles = self.say, self.tiles.get(one.array)
+        if tiles is None:
+            say("TG182.cells", one.span, near=self.tiles, name=one.array, known=list(self.tiles) or "none")
+            return
+        if len(one.names) != len(tiles.extents) or len({*one.names}) < len(one.names):
+            say("TG182.names", one.span, tiles.span, name=one.array, count=len(tiles.extents))
+            return
+        turns, place = self.elements(tiles, tiles.operand, tiles.extents)
+        own = dict(zip(one.names, place, strict=True))
+
+        def put(node: Any) -> Any:
+            if isinstance(node, tuple):
+                return tuple(map(put, node))
+            if isinstance(node, tree.Cell) and node.name in self.tiles:
+                return self.mine(node, one, tiles, place)
+            if isinstance(node, tree.Name):
+                return replace(own[node.name], span=node.span) if node.name in own else node
+            if not isinstance(node, Node):
+                return node
+            return replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
+
+        yield from looped(turns, tuple(put(one.body)), one.span)
+
+    def mine(self, cell: tree.Cell, one: tree.Cells, tiles: Tiles, place: Exprs) -> tree.Cell:
+        """An element of a fragment that the lane at hand has: at the names of the loop, of a fragment of which it has the same elements."""
+        other, names = self.tiles[cell.name], tuple(tree.Name(n) for n in one.names)
+        if cell.index != names:
+            self.say("TG182.place", cell.span, other.span, name=cell.name, names=", ".join(one.names))
+        elif other.extents != tiles.extents or other.own != tiles.own:
+            self.say("TG182.own", cell.span, other.span, name=cell.name, other=one.array)
+        return other.cell(place, cell.span)
+
+    def elements(self, tiles: Tiles, operand: Operand, extents: tuple[int, ...]) -> tuple[list[tuple[str, int]], Exprs]:
+        """The loops over the tiles and registers of a lane, for so many elements along each index, and the element there."""
+        turns: list[tuple[str, int]] = []
+        starts: list[tree.Expr | None] = []
+        for extent, box in zip(extents, operand.shape, strict=True):
+            name = self.fresh("tile") if extent > box else ""
+            turns += [(name, extent // box)] if name else []
+            starts.append(tree.Binary("*", tree.Name(name), number(box)) if name else None)
+        digits: dict[str, tree.Expr] = parts(operand.lanes, tiles.lane)
+        for digit in operand.cells:
+            name = self.fresh(digit.name)
+            turns.append((name, digit.extent))
+            digits[digit.name] = tree.Name(name)
+        inside = (numbered(place, digits) for place in operand.places)
+        return turns, tuple(plus(start, one) for start, one in zip(starts, inside, strict=True))
+
+    # ── instructions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def done(self, one: tree.Instruct) -> Iterator[tree.Statement]:
+        """What each lane does of an instruction: its elements of the target, or what it has of the operand that goes there."""
+        before, found = self.reader.problems.told, self.chosen(one)
+        if found is None or not self.allowed(found, one) or self.reader.problems.told > before:
+            return
+        there = dict(zip((o.name for o in found.operands), one.operands, strict=True))
+        (equation,) = found.op.equations
+        fold = equation.value if isinstance(equation.value, Fold) and equation.value.monoid == found.update else None
+        inner = [(axis.name, self.fresh(axis.name), axis.extent) for axis in fold.axes] if fold else []
+        source = (
+            equation.target
+            if found.operand(equation.target).kind == "fragment"
+            else next(r.tensor for r in reads(equation.value) if found.operand(r.tensor).kind == "fragment")
+        )
+        names = {r.tensor: r.index for r in reads(equation.value)} | {equation.target: tuple(Var(a.name) for a in equation.axes)}
+        tiles = self.tiles[there[source].name]
+        turns, place = self.elements(tiles, found.operand(source), found.operand(source).shape)
+        own: dict[str, tree.Expr] = {v.name: e for v, e in zip(names[source], place, strict=True) if isinstance(v, Var)}
+        own |= {name: tree.Name(new) for name, new, _ in inner}
+
+        def element(name: str) -> tree.Cell:
+            cell = there[name]
+            inside = tuple(plus(start, own[v.name]) for start, v in zip(cell.index, names[name], strict=True) if isinstance(v, Var))
+            held = self.tiles.get(cell.name)
+            return held.cell(inside, one.span) if held else tree.Cell(cell.name, inside, span=one.span)
+
+        def put(node: Any) -> Any:
+            return element(node.name) if isinstance(node, tree.Cell) else node
+
+        value = rewritten(expression(fold.body if fold else equation.value, frozenset()), put)
+        step: tree.Statement = tree.Assign(element(equation.target), replace(value, span=one.span), found.update, span=one.span)
+        for _, new, extent in reversed(inner):
+            step = tree.For(new, expression(extent, frozenset()), (step,), span=one.span)
+        meet = tree.Sync("warp barrier", span=one.span)
+        yield from (meet, *looped(turns, (step,), one.span), meet)
+
+    def chosen(self, one: tree.Instruct) -> Instruction | None:
+        """The instruction of that name for operands like these; None after a message."""
+        known = self.called(one.name, one.span)
+        fitting = [i for i in known if len(i.operands) == len(one.operands) and all(map(self.fits, i.operands, one.operands))]
+        if known and not fitting:
+            takes = dict.fromkeys(
+                ", ".join(f"{o.name}: {o.dtype}[{', '.join(map(str, o.shape))}]" for o in i.operands) for i in known
+            )
+            self.say("TG182.operands", one.span, name=one.name, takes=" or ".join(takes))
+        return fitting[0] if fitting else None
+
+    def fits(self, operand: Operand, cell: tree.Cell) -> bool:
+        """Whether an operand may be a tile there: of a fragment that lies as the instruction wants it, or of an array in shared memory."""
+        if len(cell.index) != len(operand.shape):
+            return False
+        if operand.kind != "fragment":
+            array = self.shared.get(cell.name)
+            return array is not None and self.reader.scope(()).dtypes.get(array.dtype, array.dtype) == operand.dtype
+        tiles = self.tiles.get(cell.name)
+        return (
+            tiles is not None
+            and tiles.operand.dtype == operand.dtype
+            and all(e % s == 0 == s % b for e, s, b in zip(tiles.extents, operand.shape, tiles.operand.shape, strict=True))
+            and form(operand) == form(tiles.operand, operand.shape)
+        )
+
+    def allowed(self, found: Instruction, one: tree.Instruct) -> bool:
+        """Whether the machine's architecture has the instruction, which is over when the step is, and its operands are whole tiles."""
+        arch = self.reader.machine.arch or ARCHITECTURES[1]
+        if found.unit:
+            self.say("TG182.later", one.span, name=one.name)
+        elif not any(has(arch, needed) for needed in found.archs):
+            self.say("TG182.arch", one.span, name=one.name, arch=arch, known=found.archs)
+        else:
+            for operand, cell in zip(found.operands, one.operands, strict=True):
+                if operand.kind == "fragment":
+                    self.whole(cell, operand)
+            return True
+        return False
+
+    def whole(self, cell: tree.Cell, operand: Operand) -> None:
+        """Says where a tile begins in the middle of one."""
+        for expr, box in zip(cell.index, operand.shape, strict=True):
+            free: dict[str, Term | None] = dict.fromkeys(names_in(expr))
+            start = index(expr, replace(self.reader.constants(), indices=free))
+            if any(factor % box for factor in polynomial(start).values()):
+                self.say("TG182.tile", expr.span, box=box, name=cell.name)
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing of the text has."""
+        return self.reader.fresh(f"{name}_0")
+
+
+def has(arch: str, needed: str) -> bool:
+    """Whether an architecture has what is there from another one on; one with a letter is for itself.
+
+    >>> has("sm_90", "sm_80"), has("sm_90a", "sm_90a"), has("sm_100", "sm_90a"), has("sm_75", "sm_80")
+    (True, True, False, False)
+    """
+    return arch == needed or (needed[-1].isdigit() and int(arch[3:].rstrip("af")) >= int(needed[3:]))
+
+
+def form(operand: Operand, box: tuple[int, ...] = ()) -> tuple[tuple[tuple[bool, int, int, int], ...], ...]:
+    """Where the elements of a fragment lie: of each index its digits, each the lane's or the register's, with what it counts there, and its extent;
+    of several tiles next to each other, in rows, that make a larger `box`."""
+    places, cells = operand.places, operand.cells
+    if box and box != operand.shape:
+        more = tuple(Digit(f"tile {axis}", whole // own) for axis, (whole, own) in enumerate(zip(box, operand.shape, strict=True)))
+        places = tuple((tile, *place) if tile.extent > 1 else place for tile, place in zip(more, places, strict=True))
+        cells = (*(tile for tile in more if tile.extent > 1), *cells)
+    counts = {d.name: (True, beside) for d, beside in beside_of(operand.lanes)} | {
+        d.name: (False, beside) for d, beside in beside_of(cells)
+    }
+    return tuple(tuple((*counts[d.name], beside, d.extent) for d, beside in beside_of(place)) for place in places)
+
+
+def beside_of(digits: Digits) -> list[tuple[Digit, int]]:
+    """Each digit with the product of those that are less significant."""
+    return [(digit, prod(d.extent for d in digits[at + 1 :])) for at, digit in enumerate(digits)]
+
+
+# ── expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def number(value: int, span: Span = NOWHERE) -> tree.Number:
+    return tree.Number(str(value), span=span)
+
+
+def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
+    """A sum, of which nothing that is 0 is written."""
+    return one if start is None or start == number(0) else start if one == number(0) else tree.Binary("+", start, one)
+
+
+def parts(digits: Digits, value: tree.Expr) -> dict[str, tree.Expr]:
+    """The digits of a number, most significant first."""
+    found: dict[str, tree.Expr] = {}
+    for at, (digit, beside) in enumerate(beside_of(digits)):
+        above = value if beside == 1 else tree.Binary("//", value, number(beside))
+        found[digit.name] = tree.Binary("%", above, number(digit.extent)) if at else above
+    return found
+
+
+def numbered(digits: Digits, of: Mapping[str, tree.Expr]) -> tree.Expr:
+    """The number of these digits."""
+    value: tree.Expr | None = None
+    for digit, beside in beside_of(digits):
+        part = of[digit.name] if beside == 1 else tree.Binary("*", of[digit.name], number(beside))
+        value = plus(value, part)
+    return value or number(0)
+
+
+def looped(turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span) -> tuple[tree.Statement, ...]:
+    """Unrolled loops around statements."""
+    for name, extent in reversed(turns):
+        body = (tree.For(name, number(extent, span), body, "register", span=span),)
+    return body
