@@ -81,6 +81,8 @@ def elaborate(file: tree.File) -> Spec:
     scope = monoids_of(file, known[0] if known else {}, problems)
     served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
     machines: list[Machine] = []
+    declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
+    instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
     for kinds in (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid):  # what is served or folded with, what is called
         seen: dict[str, Span] = {}
         for one in every.declarations:
@@ -91,9 +93,7 @@ def elaborate(file: tree.File) -> Spec:
             before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
             made = _machines(declaration, instances, params, problems)
             right = len(problems) == before and declaration.name not in names.wrong
-            machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
-    declared_here = [problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction)]
-    instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
+            machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
     spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), file)
     problems.stop(spec)

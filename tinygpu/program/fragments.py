@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import Axis, Const, Fold, Term, Var, reads
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
 from tinygpu.model.collective import TOGETHER, Digit, Digits, Instruction, Operand
 from tinygpu.model.instruction import shipped
@@ -144,10 +145,10 @@ class Fragments:
 
     def called(self, name: str, span: Span) -> tuple[Instruction, ...]:
         """The instructions of that name; none after a message."""
-        known = shipped()
-        if name not in known:
-            self.say("TG182.name", span, near=known, name=name)
-        return known.get(name, ())
+        own = tuple(one for one in self.reader.machine.instructions if one.name == name)
+        if not own and name not in shipped():
+            self.say("TG182.name", span, near=shipped(), name=name)
+        return own or shipped().get(name, ())
 
     def together(self, count: int) -> tuple[list[tuple[tree.Expr, int]], tree.Expr] | None:
         """Which group of so many threads is at hand, by factors with their extents, and the number of the thread in it; None where the block is not
@@ -173,7 +174,10 @@ class Fragments:
         """Loops over the tiles and registers of a lane, with the names put in."""
         say, tiles = self.say, self.tiles.get(one.array)
         if tiles is None:
-            say("TG182.cells", one.span, near=self.tiles, name=one.array, known=list(self.tiles) or "none")
+            say("TG182.cells", one.span, near=self.tiles, name=one.array, index=one.names[0], known=list(self.tiles) or "none")
+            return
+        if held := [node for node in nodes(one.body) if isinstance(node, HELD)]:
+            say("TG182.nested", held[0].span, name=one.array)
             return
         if len(one.names) != len(tiles.extents) or len({*one.names}) < len(one.names):
             say("TG182.names", one.span, tiles.span, name=one.array, count=len(tiles.extents))
@@ -190,7 +194,8 @@ class Fragments:
                 return replace(own[node.name], span=node.span) if node.name in own else node
             if not isinstance(node, Node):
                 return node
-            return replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
+            made = replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
+            return replace(made, index=tuple(map(flat, made.index))) if isinstance(made, tree.Cell) else made
 
         yield from looped(turns, tuple(put(one.body)), one.span)
 
@@ -293,21 +298,36 @@ class Fragments:
         else:
             for operand, cell in zip(found.operands, one.operands, strict=True):
                 if operand.kind == "fragment":
-                    self.whole(cell, operand)
+                    self.whole(cell, cell.index, operand.shape)
+                else:
+                    self.rows(cell, operand)
             return True
         return False
 
-    def whole(self, cell: tree.Cell, operand: Operand) -> None:
+    def whole(self, cell: tree.Cell, inside: Exprs, boxes: Sequence[int]) -> None:
         """Says where a tile begins in the middle of one."""
-        for expr, box in zip(cell.index, operand.shape, strict=True):
+        for expr, box in zip(inside, boxes, strict=True):
             free: dict[str, Term | None] = dict.fromkeys(names_in(expr))
             start = index(expr, replace(self.reader.constants(), indices=free))
             if any(factor % box for factor in polynomial(start).values()):
                 self.say("TG182.tile", expr.span, box=box, name=cell.name)
 
+    def rows(self, cell: tree.Cell, operand: Operand) -> None:
+        """Says where the rows that lanes name are not 16 bytes in a piece, at a multiple of 16 bytes."""
+        array, named = self.shared[cell.name], {*operand.cells}
+        (axis, piece), *others = [(at, d.extent) for at, place in enumerate(operand.places) for d in place if d not in named]
+        numbers = [index(e, self.reader.constants()) for e in (*array.extents[-1:], *(array.place.args if array.place else ()))]
+        values = [int(n.value) if isinstance(n, Const) else 0 for n in numbers]
+        swizzled = array.place is not None and array.place.kind == "swizzle"
+        fine = (len(values) > 2 and 1 << values[2] >= piece) if swizzled else sum(values) % piece == 0
+        if others or axis != len(cell.index) - 1 or values[0] % piece or not fine or array.order:
+            self.say("TG182.rows", cell.span, array.span, name=cell.name, piece=piece)
+        else:
+            self.whole(cell, cell.index[axis:], [piece])
+
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
-        return self.reader.fresh(f"{name}_0")
+        return self.reader.fresh(name)
 
 
 def has(arch: str, needed: str) -> bool:
@@ -347,7 +367,7 @@ def number(value: int, span: Span = NOWHERE) -> tree.Number:
 
 def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
     """A sum, of which nothing that is 0 is written."""
-    return one if start is None or start == number(0) else start if one == number(0) else tree.Binary("+", start, one)
+    return one if start is None or start == number(0) else start if one == number(0) else flat(tree.Binary("+", start, one))
 
 
 def parts(digits: Digits, value: tree.Expr) -> dict[str, tree.Expr]:
