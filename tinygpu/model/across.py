@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection
 from tinygpu.category.monoid import has_atomic
 from tinygpu.category.term import (
     TRUE,
-    App,
     Axis,
     Const,
     Fold,

@@ -58,7 +58,9 @@ def _inside(op: Op, equation: Equation, read: Read, point: Region, where: Label)
     goal = point.settled(conjunction(*(within(i, e) for i, e in zip(read.index, shape, strict=True))))
     size = " × ".join(map(text, shape))
     title = f"the equation reads {read.tensor} outside its shape"
-    shorter = f", write where {' and '.join(own)} ends: {equation.target}[{own[0]} < …]" if (own := ranged(op, equation, read)) else ""
+    shorter = (
+        f", write where {' and '.join(own)} ends: {equation.target}[{own[0]} < …]" if (own := ranged(op, equation, read)) else ""
+    )
     help = f"pad the read: {read.tensor}[{', '.join(map(text, read.index))} | 0]{shorter}, or say in `where` which sizes there are"
     labels = (Label(where.span, f"{read.tensor} is {size}"),)
     facts = point.facts

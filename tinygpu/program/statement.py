@@ -223,9 +223,7 @@ def aimed(target: tree.Cell, scope: Scope, cells: Mapping[str, Tensor]) -> tuple
     name, tensor, found, problems = target.name, cells.get(target.name), scope.tensors.get(target.name), scope.problems
     if tensor is None and found is not None:
         outputs = ", ".join(t.name for t in cells.values() if t.role == "output")
-        problems.say(
-            "TG150.input" if found.role == "input" else "TG150.state", target.span, found.span, name=name, outputs=outputs
-        )
+        problems.say("TG150.input" if found.role == "input" else "TG150.state", target.span, found.span, name=name, outputs=outputs)
     elif tensor is None and name in scope.elsewhere:
         scope.unknown(name, target.span)
     elif tensor is None:

@@ -215,7 +215,9 @@ def contiguity(body: Body, name: str, shapes: Shapes) -> int:
         for place, weight in (*stores, *((read, 1) for read in site.reads)):
             if place.tensor in shapes:
                 step = pace(place, name, shapes)
-                score += weight * len(place.index) * (0 if step == {} else 2 if step == SIDE_BY_SIDE else 1 if step == BACKWARDS else -1)
+                score += (
+                    weight * len(place.index) * (0 if step == {} else 2 if step == SIDE_BY_SIDE else 1 if step == BACKWARDS else -1)
+                )
     return score
 
 
