@@ -293,6 +293,11 @@ def simplified(claims: Claims) -> None:
     held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))
     for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
         bounded(x, Region(AXES), (), claims)
+    power = App("cast", (App("shl", (Const(3, "i64"), App("cast", (k,), "i64")), "i64"),))
+    meant = [
+        App("or", (App("ne", (k, lift(at)), BOOL), equal(power, lift(3 << at))), BOOL) for at in range(3)
+    ]  # no solver knows it
+    bounded(power, Region(AXES), meant, claims)
     for x in (n - 1, apply("ceildiv", n, 4) * 4):
         claims.append((equal(bounds.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 

@@ -20,7 +20,8 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SIGN = re.compile(r" (<=|>=|==|!=|<|>|\+|-|\*|and|or) |(?<=[\w\]])[*/](?=[\w\[])")
 WORDS = """op machine program work grid block local shared workspace launch barrier warp for if else and or not where all any holds atomic monoid unit lift
     combine fold sum max min prod inf exp log sqrt rsqrt abs floor tanh sigmoid ceil index f16 bf16 f32 f64 i8 u8 i32 u32 i64 bool compute time register
-    strided inplace stage at in vector simd cpu on cluster shuffle_up shuffle_down shuffle_xor shuffle_idx"""
+    strided inplace stage at in vector simd cpu on cluster copy store by equations launch bitor bitand xor argmax argmin
+    argmax_f32 scan_sum u16 u64 i16 round shuffle_up shuffle_down shuffle_xor shuffle_idx"""
 KEPT = frozenset(re.findall(r"\w+", WORDS))
 FRESH = ("{}_", "{}_1", "_{}", "{}0")
 SIGNS = {
@@ -32,6 +33,27 @@ SIGNS = {
     "!=": ("==",),
     "and": ("or",),
     "or": ("and",),
+}
+WORDS_ALIKE = {  # what a careless hand takes for another, or leaves out
+    "atomic ": ("",),
+    " strided": ("",),
+    "+=": ("=", "max="),
+    "|=": ("^=", "=", "&="),
+    "^=": ("|=", "="),
+    "&=": ("|=",),
+    "max=": ("min=", "="),
+    "bitor": ("xor", "bitand"),
+    "xor": ("bitor",),
+    "argmax": ("argmin", "max"),
+    "argmax_f32=": ("=",),
+    " + 1]": ("]", " + 2]"),
+    " holds ": (" = ",),
+    " | 0]": ("]", " | 1]"),
+    " by w": ("",),
+    "store w": ("",),
+    "<<": (">>",),
+    ">>": ("<<",),
+    "..": (".. 1 +",),
 }
 TRIES = 20
 HERE = Path(__file__).parent
@@ -115,6 +137,13 @@ def sign(text: str, chance: random.Random) -> str:
     return text[: one.start()] + one[0].replace(old, new) + text[one.end() :]
 
 
+def word(text: str, chance: random.Random) -> str:
+    """A word that says what is done is another one, at one place."""
+    places = [(found, old) for old in WORDS_ALIKE for found in re.finditer(re.escape(old), text)]
+    one, old = chance.choice(places)
+    return text[: one.start()] + chance.choice(WORDS_ALIKE[old]) + text[one.end() :]
+
+
 def lines(text: str, chance: random.Random) -> str:
     """A step is left out, stands twice, or after the next one."""
     every = text.splitlines()
@@ -132,4 +161,4 @@ def lines(text: str, chance: random.Random) -> str:
     return "\n".join(every) + "\n"
 
 
-EDITS = (names, names, occurrence, number, sign, lines)
+EDITS = (names, names, occurrence, number, sign, word, lines)

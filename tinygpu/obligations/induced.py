@@ -16,6 +16,7 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
     FLOATS,
+    INDEX,
     TRUE,
     App,
     Axis,
@@ -48,8 +49,22 @@ from tinygpu.record import replace
 
 def marked(op: Op) -> Mapping[str, str]:
     """The symbol of each state: it surely has a value where all that it is made of have one."""
-    partial = {e.target for e in op.states if not total(e.value)}
+    partial = {e.target for e in op.states if not total(undivided(e.value))}
     return {e.target: e.target + (PERHAPS if partial & {e.target, *op.reached(e.target)} else SURELY) for e in op.states}
+
+
+@memoised
+def undivided(term: Term) -> Term:
+    """An equation's value with sums for its divisions of indices, whose divisors `equation` asks to be at least 1.
+
+    >>> i, n = Var("i"), Var("n")
+    >>> [total(t) for t in (Read("x", (i % n,), "f32"), undivided(Read("x", (i % n,), "f32")))]
+    [False, True]
+    """
+    inner = rebuild(term, undivided)
+    if isinstance(inner, App) and inner.op in ("floordiv", "mod", "ceildiv") and inner.dtype == INDEX:
+        return replace(inner, op="add")
+    return inner
 
 
 def by_symbol(op: Op, term: Term) -> Term:

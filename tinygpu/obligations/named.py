@@ -16,7 +16,7 @@ from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State, run
 from tinygpu.obligations.finite import finite
-from tinygpu.obligations.induced import by_symbol
+from tinygpu.obligations.induced import by_symbol, undivided
 from tinygpu.obligations.made import FORM, SURELY, exact, extreme_of
 from tinygpu.obligations.trace import every_cell
 from tinygpu.program.step import Program
@@ -65,7 +65,7 @@ def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:
 
 def symbol(op: Op, name: str) -> str:
     """The name of an intermediate that has been stored: what is made of a state that may have no value may have none."""
-    return name + (SURELY if total(by_symbol(op, inlined(op, op.equation(name).value))) else PERHAPS)
+    return name + (SURELY if total(undivided(by_symbol(op, inlined(op, op.equation(name).value)))) else PERHAPS)
 
 
 def inlined(op: Op, value: Term, symbols: frozenset[str] = frozenset()) -> Term:

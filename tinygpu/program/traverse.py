@@ -86,6 +86,12 @@ def written(body: Iterable[Step], facts: bool = False) -> set[str]:
     return {getattr(step, name) for step in found for name in TARGETS[type(step)]}
 
 
+def chosen_by_data(body: Body) -> bool:
+    """Whether data says which steps are done, or how often."""
+    guards = (g for s, region, _ in walk_steps(body) for g in (*region.facts, *([s.guard] if isinstance(s, Assign) else ())))
+    return any(map(reads, guards))
+
+
 def shuffles(step: Step) -> bool:
     """Whether lanes exchange values in the step itself."""
     return isinstance(step, Assign) and shuffled(step.value)

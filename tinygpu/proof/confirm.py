@@ -16,14 +16,15 @@ import numpy as np
 
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Undecided
-from tinygpu.category.term import FLOATS, Const, Read, total, walk
+from tinygpu.category.term import FLOATS, Const, Read, walk
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.named import inlined
 from tinygpu.program.step import Assign, Program
+from tinygpu.proof.unstored import unstored
 from tinygpu.record import dataclass, field
 from tinygpu.simulate import exact
-from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget, element
+from tinygpu.simulate.fault import Fault, SimulationBudget, element
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
@@ -63,14 +64,7 @@ def confirmed(
             wrong = seen if seen is not None and isfinite(seen.got) and isfinite(seen.want) else None  # or only too large
     if work:
         work[0] -= taken * exact.COST
-    return wrong or _unstored(program, found)
-
-
-def _unstored(program: Program, found: Mismatch | tuple[Fault, ...]) -> tuple[Fault, ...] | None:
-    """Elements that floats leave out, of an equation that has a value everywhere: a guard that rounding decides is no guard."""
-    if isinstance(found, Mismatch) or not all(isinstance(f, NeverStored) for f in found):
-        return None
-    return found if all(total(inlined(program.op, e.value)) for e in program.op.equations) else None
+    return wrong or unstored(program, sizes, inputs, found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Goals about one point whose numerals have sizes for radices, which are hard for solvers: true by their digits.
+"""Goals about one point whose numerals have sizes for radices, or about powers of two, which are hard for solvers: true by their digits.
 
 Comes in: a goal, the ranges of its variables, hypotheses. Goes out: whether it is seen to hold. The one idea: two values are one where their
 indices are, by rules that are theorems of the integers; what is tested is only put in order, unless that is not enough.
@@ -17,7 +17,7 @@ from tinygpu.obligations.bijection import PRIME, stretched
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about one point, by numerals whose radices are sizes, is true by their digits.
+    """Whether a goal about one point, by numerals whose radices are sizes, or about a power of two, is true by bounds.
 
     >>> from tinygpu.category.term import Var
     >>> i, j, n, m = map(Var, "ijnm")
