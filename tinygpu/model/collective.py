@@ -60,20 +60,20 @@ class Operand:
 
     def lane(self, index: Sequence[Term]) -> Term:
         """The lane that has an element of the operand."""
-        return number(self.lanes, self.digits(index))
+        return joined(self.lanes, self.digits(index))
 
     def cell(self, index: Sequence[Term]) -> Term:
         """Which of its lane's elements it is; of rows, which lane names the row that it is in."""
-        return number(self.cells, self.digits(index))
+        return joined(self.cells, self.digits(index))
 
     def index(self, lane: Term, cell: Term) -> tuple[Term, ...]:
         """The element that a lane has in a cell: the inverse of both."""
-        own = {**dict(parts(self.lanes, lane)), **dict(parts(self.cells, cell))}
-        return tuple(number(place, own) for place in self.places)
+        own = {**dict(split(self.lanes, lane)), **dict(split(self.cells, cell))}
+        return tuple(joined(place, own) for place in self.places)
 
     def digits(self, index: Sequence[Term]) -> dict[str, Term]:
         """The digits of an index."""
-        return {name: term for place, one in zip(self.places, index, strict=True) for name, term in parts(place, one)}
+        return {name: term for place, one in zip(self.places, index, strict=True) for name, term in split(place, one)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +97,30 @@ class Instruction:
         return {o.name: o for o in self.operands}[name]
 
 
-def parts(digits: Digits, value: Term) -> list[tuple[str, Term]]:
+def split(digits: Digits, value: Term) -> list[tuple[str, Term]]:
     """The digits of a number that is below the product of their extents.
 
     >>> from tinygpu.category.term import Var, text
-    >>> [(name, text(term)) for name, term in parts((Digit("r", 2), Digit("g", 8)), Var("i"))]
+    >>> [(name, text(term)) for name, term in split((Digit("r", 2), Digit("g", 8)), Var("i"))]
     [('r', 'i // 8'), ('g', 'i % 8')]
     """
-    found, beside = [], 1
-    for place, digit in reversed(list(enumerate(digits))):
-        above = value // beside if beside > 1 else value
-        found.append((digit.name, above % digit.extent if place else above))
-        beside *= digit.extent
-    return found[::-1]
+    above = ((digit, value // beside if beside > 1 else value) for digit, beside in beside_of(digits))
+    return [(digit.name, term % digit.extent if at else term) for at, (digit, term) in enumerate(above)]
 
 
-def number(digits: Digits, of: Mapping[str, Term]) -> Term:
+def joined(digits: Digits, of: Mapping[str, Term]) -> Term:
     """The number that has these digits.
 
     >>> from tinygpu.category.term import Var, text
-    >>> text(number((Digit("r", 2), Digit("g", 8)), {"r": Var("r"), "g": Var("g")}))
+    >>> text(joined((Digit("r", 2), Digit("g", 8)), {"r": Var("r"), "g": Var("g")}))
     'r*8 + g'
     """
     value: Term = Const(0)
-    for digit in digits:
-        value = value * digit.extent + of[digit.name]
+    for digit, beside in beside_of(digits):
+        value = value + of[digit.name] * beside
     return value
+
+
+def beside_of(digits: Digits) -> list[tuple[Digit, int]]:
+    """Each digit with the product of those that are less significant."""
+    return [(digit, prod(d.extent for d in digits[at + 1 :])) for at, digit in enumerate(digits)]

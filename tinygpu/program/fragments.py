@@ -11,18 +11,18 @@ elements, but for the instructions, which exchange them. What is proved of the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import Axis, Const, Fold, Term, Var, reads
-from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.category.term import Axis, Const, Fold, Term, Var, lift, reads
+from tinygpu.diagnostic import Span
 from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
-from tinygpu.model.collective import TOGETHER, Digit, Digits, Instruction, Operand
+from tinygpu.model.collective import TOGETHER, Instruction, Operand, joined, split
 from tinygpu.model.instruction import shipped
 from tinygpu.model.value import index
 from tinygpu.program.expression import expression
+from tinygpu.program.tiles import Exprs, Tiles, form, has, looped, number, plus
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, nodes, rewritten
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from tinygpu.program.read import Reader
 
 HELD = tree.Fragment | tree.Cells | tree.Instruct
-Exprs: TypeAlias = tuple[tree.Expr, ...]
-Own: TypeAlias = dict[
-    int, tuple[int, int, int]
-]  # by the place of a lane's digit: which index, what it is divided by, and how many there are
 
 
 def written_out(reader: Reader, body: tuple[tree.Statement, ...], block: Sequence[Axis]) -> tuple[tree.Statement, ...]:
@@ -44,32 +40,6 @@ def written_out(reader: Reader, body: tuple[tree.Statement, ...], block: Sequenc
         return body
     shared = {n.name: n for n in nodes(body) if isinstance(n, tree.Array) and n.space == "shared"}
     return Fragments(reader, tuple(block), shared).statements(body)
-
-
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """A fragment: how many elements it has along each index, the operand that its tiles are, and which warp and lane is at hand."""
-
-    name: str
-    extents: tuple[int, ...]
-    operand: Operand
-    warp: Exprs
-    lane: tree.Expr
-    span: Span
-
-    @property
-    def own(self) -> Own:
-        """Which lane has an element."""
-        found: Own = {}
-        for axis, place in enumerate(self.operand.places):
-            for digit, beside in beside_of(place):
-                if digit in self.operand.lanes:
-                    found[self.operand.lanes.index(digit)] = (axis, beside, digit.extent)
-        return found
-
-    def cell(self, place: Exprs, span: Span) -> tree.Cell:
-        """The element of the warp at hand."""
-        return tree.Cell(self.name, (*self.warp, *place), span=span)
 
 
 @dataclass(slots=True)
@@ -138,8 +108,8 @@ class Fragments:
             say("TG182.threads", one.span, level=instruction.level, count=count)
             return
         coordinates, lane = found
-        warp, warps = tuple(e for e, _ in coordinates), tuple(n for _, n in coordinates)
-        self.tiles[one.name] = Tiles(one.name, extents, fitting[0], warp, lane, one.span)
+        self.tiles[one.name] = Tiles(one.name, extents, fitting[0], tuple(e for e, _ in coordinates), lane, one.span)
+        warps = tuple(n for _, n in coordinates)
         shape = tuple(number(e, one.span) for e in (*warps, *extents))
         yield tree.Array("shared", one.name, one.dtype, shape, span=one.span)
 
@@ -150,23 +120,21 @@ class Fragments:
             self.say("TG182.name", span, near=shipped(), name=name)
         return own or shipped().get(name, ())
 
-    def together(self, count: int) -> tuple[list[tuple[tree.Expr, int]], tree.Expr] | None:
+    def together(self, count: int) -> tuple[list[tuple[Term, int]], Term] | None:
         """Which group of so many threads is at hand, by factors with their extents, and the number of the thread in it; None where the block is not
         made of such groups."""
-        inner, lane, groups = 1, None, list[tuple[tree.Expr, int]]()
+        inner, lane, groups = 1, lift(0), list[tuple[Term, int]]()
         for axis in reversed(self.block):
-            extent, name = axis.extent.value if isinstance(axis.extent, Const) else 0, tree.Name(axis.name)
-            rest = count // inner
-            if extent % rest and (rest % extent if extent else True):
+            extent, rest = int(axis.extent.value) if isinstance(axis.extent, Const) else 0, count // inner
+            if extent < 1 or (extent % rest and rest % extent):
                 return None
-            digit: tree.Expr = name
-            if extent > rest:
-                groups.append((name if rest == 1 else tree.Binary("//", name, number(rest)), int(extent) // rest))
-                digit = tree.Binary("%", name, number(rest))
-            if rest > 1:
-                lane = digit if lane is None else tree.Binary("+", tree.Binary("*", digit, number(inner)), lane)
-                inner *= min(int(extent), rest)
-        return (groups[::-1], lane) if inner == count and lane is not None else None
+            here, own = Var(axis.name), min(extent, rest)
+            if extent > own:
+                groups.append((here // own if own > 1 else here, extent // own))
+            if own > 1:
+                lane = (here % own if extent > own else here) * inner + lane
+            inner *= own
+        return (groups[::-1], lane) if inner == count else None
 
     # ── the cells that a lane has ──────────────────────────────────────────────────────────────────────────────────
 
@@ -216,12 +184,12 @@ class Fragments:
             name = self.fresh("tile") if extent > box else ""
             turns += [(name, extent // box)] if name else []
             starts.append(tree.Binary("*", tree.Name(name), number(box)) if name else None)
-        digits: dict[str, tree.Expr] = parts(operand.lanes, tiles.lane)
+        digits = dict(split(operand.lanes, tiles.lane))
         for digit in operand.cells:
             name = self.fresh(digit.name)
             turns.append((name, digit.extent))
-            digits[digit.name] = tree.Name(name)
-        inside = (numbered(place, digits) for place in operand.places)
+            digits[digit.name] = Var(name)
+        inside = (expression(joined(place, digits)) for place in operand.places)
         return turns, tuple(plus(start, one) for start, one in zip(starts, inside, strict=True))
 
     # ── instructions ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -328,68 +296,3 @@ class Fragments:
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
         return self.reader.fresh(name)
-
-
-def has(arch: str, needed: str) -> bool:
-    """Whether an architecture has what is there from another one on; one with a letter is for itself.
-
-    >>> has("sm_90", "sm_80"), has("sm_90a", "sm_90a"), has("sm_100", "sm_90a"), has("sm_75", "sm_80")
-    (True, True, False, False)
-    """
-    return arch == needed or (needed[-1].isdigit() and int(arch[3:].rstrip("af")) >= int(needed[3:]))
-
-
-def form(operand: Operand, box: tuple[int, ...] = ()) -> tuple[tuple[tuple[bool, int, int, int], ...], ...]:
-    """Where the elements of a fragment lie: of each index its digits, each the lane's or the register's, with what it counts there, and its extent;
-    of several tiles next to each other, in rows, that make a larger `box`."""
-    places, cells = operand.places, operand.cells
-    if box and box != operand.shape:
-        more = tuple(Digit(f"tile {axis}", whole // own) for axis, (whole, own) in enumerate(zip(box, operand.shape, strict=True)))
-        places = tuple((tile, *place) if tile.extent > 1 else place for tile, place in zip(more, places, strict=True))
-        cells = (*(tile for tile in more if tile.extent > 1), *cells)
-    counts = {d.name: (True, beside) for d, beside in beside_of(operand.lanes)} | {
-        d.name: (False, beside) for d, beside in beside_of(cells)
-    }
-    return tuple(tuple((*counts[d.name], beside, d.extent) for d, beside in beside_of(place)) for place in places)
-
-
-def beside_of(digits: Digits) -> list[tuple[Digit, int]]:
-    """Each digit with the product of those that are less significant."""
-    return [(digit, prod(d.extent for d in digits[at + 1 :])) for at, digit in enumerate(digits)]
-
-
-# ── expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def number(value: int, span: Span = NOWHERE) -> tree.Number:
-    return tree.Number(str(value), span=span)
-
-
-def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
-    """A sum, of which nothing that is 0 is written."""
-    return one if start is None or start == number(0) else start if one == number(0) else flat(tree.Binary("+", start, one))
-
-
-def parts(digits: Digits, value: tree.Expr) -> dict[str, tree.Expr]:
-    """The digits of a number, most significant first."""
-    found: dict[str, tree.Expr] = {}
-    for at, (digit, beside) in enumerate(beside_of(digits)):
-        above = value if beside == 1 else tree.Binary("//", value, number(beside))
-        found[digit.name] = tree.Binary("%", above, number(digit.extent)) if at else above
-    return found
-
-
-def numbered(digits: Digits, of: Mapping[str, tree.Expr]) -> tree.Expr:
-    """The number of these digits."""
-    value: tree.Expr | None = None
-    for digit, beside in beside_of(digits):
-        part = of[digit.name] if beside == 1 else tree.Binary("*", of[digit.name], number(beside))
-        value = plus(value, part)
-    return value or number(0)
-
-
-def looped(turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span) -> tuple[tree.Statement, ...]:
-    """Unrolled loops around statements."""
-    for name, extent in reversed(turns):
-        body = (tree.For(name, number(extent, span), body, "register", span=span),)
-    return body

@@ -122,8 +122,7 @@ class Reader:
         if not tree.launching(body):
             if self.parts is not None:
                 return tuple(self.parts.alone(self, body))
-            given = self.machine.launches[0]
-            self.depth = 1
+            given, self.depth = self.machine.launches[0], 1
             body = written_out(self, body, given.block)
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
         return tuple(self.sequence(body))
@@ -248,8 +247,7 @@ class Reader:
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """The body of a launch, a loop or a guard."""
         self.depth += 1
-        outside = self.arrays
-        self.arrays = dict(outside)
+        outside, self.arrays = self.arrays, dict(self.arrays)
         found = self.steps(body, axes)
         self.depth -= 1
         blocks = {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}
