@@ -97,10 +97,11 @@ def prove(path: str, limit: float, raising: bool, machine: Machine) -> Part | Wr
 
     def run() -> Part:
         judged = judge(path, machine, limit=limit)
-        proof, built = judged.verdict, None
-        if isinstance(proof, pipeline.Proof):
-            built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
-        return Part(machine.title, judged.word, judged.diagnostics, built)
+        proof = judged.verdict
+        if not isinstance(proof, pipeline.Proof):
+            return Part(machine.title, judged.word, judged.diagnostics)
+        built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
+        return Part(machine.title, judged.word, (*judged.diagnostics, *pipeline.surprises(built)), built)
 
     return attempt(f"{machine.title} of {path}", raising, run)
 
