@@ -96,10 +96,13 @@ def least_positive(p: Polynomial, known: Known) -> bool:
 
 def _product(monomial: tuple[Term, ...], known: Known) -> Range:
     """Bounds of a product of atoms: of its factors, where none of them is negative."""
-    ranges = [_atom(a, known) for a in monomial]
+    for atom in monomial:
+        if atom not in known.ranges:
+            known.ranges[atom] = _atom(atom, known)
+    ranges = [known.ranges[atom] for atom in monomial]
     if len(ranges) == 1:
         return ranges[0]
-    if any(low is None or not known.positive(low) for low, _ in ranges):
+    if any(low is None or (low and not known.positive(low)) for low, _ in ranges):
         return NOTHING
     lows, highs = ([p for p in side if p is not None] for side in zip(*ranges, strict=True)) if ranges else ([], [])
     return reduce(times, lows, constant(1)), reduce(times, highs, constant(1)) if len(highs) == len(ranges) else None

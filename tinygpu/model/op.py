@@ -204,7 +204,7 @@ def variants(op: tree.Op) -> tuple[Variant, ...]:
     ((('S', 'f16'), ('T', 'f64')), (('S', 'f32'), ('T', 'f64')))
     """
     names = [family.variable for family in op.families]
-    choices = product(*([dtype.name for dtype in family.dtypes] for family in op.families))
+    choices = product(*(family.choices for family in op.families))
     return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in choices)
 
 

@@ -23,6 +23,7 @@ from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied, stored
 from tinygpu.program.expression import expression
+from tinygpu.program.fragments import written_out
 from tinygpu.program.loops import loop
 from tinygpu.program.parts import Parts
 from tinygpu.program.render import launched
@@ -121,8 +122,8 @@ class Reader:
         if not tree.launching(body):
             if self.parts is not None:
                 return tuple(self.parts.alone(self, body))
-            given = self.machine.launches[0]
-            self.depth = 1
+            given, self.depth = self.machine.launches[0], 1
+            body = written_out(self, body, given.block)
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
         return tuple(self.sequence(body))
 
@@ -192,7 +193,7 @@ class Reader:
         if self.machine.program is not None:  # in a text; the names of a program are its own
             self.earlier = {*self.declared} - {w.name for w in self.workspaces}
         self.around = len(self.listed)
-        body = self.inner(statement.body, (*axes, *self.loops))
+        body = self.inner(written_out(self, statement.body, levels["block"]), (*axes, *self.loops))
         self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span, self.loops)
 
@@ -246,8 +247,7 @@ class Reader:
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """The body of a launch, a loop or a guard."""
         self.depth += 1
-        outside = self.arrays
-        self.arrays = dict(outside)
+        outside, self.arrays = self.arrays, dict(self.arrays)
         found = self.steps(body, axes)
         self.depth -= 1
         blocks = {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}
