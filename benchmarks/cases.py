@@ -192,6 +192,8 @@ DATA = (
     Case("cross entropy, gradient", "gradients", "cross_entropy_grad", ROWS, peers_gradients.cross_entropy_grad, "softmax, dx[arange(R), target] -= 1", draw={"target": below("N")}),
     Case("flash attention", "flash", "flash", {"B": 8, "M": 512}, peers_gradients.flash, "softmax(masked) @ V, for each b"),
     Case("flash attention, gradient", "flash", "flash_grad", {"B": 8, "M": 512}, peers_gradients.flash_grad, "(exp(masked - L) * (G @ V.T - delta)) @ K"),
+    Case("flash attention, gradient of keys", "flash", "flash_grad_keys", {"B": 8, "M": 512}, peers_gradients.flash_grad_keys, "exp(masked - L), its transpose times Q and G"),
+    Case("decoding, split keys", "decode", "decode", {"B": 16, "N": 4096}, peers_gradients.decode, "softmax(q @ K.T) @ V, for each b"),
     Case("sort of short rows", "sorting", "sort_rows", {"R": 1 << 16}, peers_gradients.sort_rows, "sort(x, axis=1)"),
     Case("digits of blocks", "sorting", "radix_counts", {"B": 4096}, peers_gradients.digits, "bincount of digit * B + block", draw={"key": words, "shift": lambda chance, shape, sizes: 8}),
     Case("four steps of heat", "launches", "heat_far", {"T": 2, **LINE}, peers.heat_steps, "step by step, slices in place", draw={"a": steady}),

@@ -61,6 +61,20 @@ def flash_grad(i: Inputs, dq: Array) -> None:
     np.multiply(i["a"], ds @ i["K"], out=dq)
 
 
+def flash_grad_keys(i: Inputs, dk: Array, dv: Array) -> None:
+    weights = np.exp(_scores(i) - i["L"][:, :, None])
+    ds = weights * (i["G"] @ i["V"].transpose(0, 2, 1) - i["delta"][:, :, None])
+    np.multiply(i["a"], ds.transpose(0, 2, 1) @ i["Q"], out=dk)
+    np.matmul(weights.transpose(0, 2, 1), i["G"], out=dv)
+
+
+def decode(i: Inputs, o: Array) -> None:
+    scores = 0.125 * (i["k"] @ i["q"][:, :, None])[:, :, 0]
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    o[...] = (weights[:, None, :] @ i["v"])[:, 0]
+
+
 def _scores(i: Inputs) -> Array:
     """Of each query with the keys up to its own."""
     scores = i["a"] * (i["Q"] @ i["K"].transpose(0, 2, 1))

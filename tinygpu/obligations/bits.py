@@ -14,7 +14,7 @@ from math import prod
 
 from tinygpu.category.operation import BITWISE
 from tinygpu.category.region import Region
-from tinygpu.category.term import INTEGERS, App, Const, Term, substitute, variables, walk
+from tinygpu.category.term import INTEGERS, App, Const, Term, reads, substitute, variables, walk
 from tinygpu.record import replace
 
 MOST = 32  # points
@@ -30,7 +30,8 @@ def each(value: Term, claim: Term, point: Region) -> Iterator[tuple[Term, Term, 
     >>> [(text(a), text(b), [a.name for a in p.axes], *map(text, p.guard)) for a, b, p in each(App("cast", (i,), "u32"), bits, here)]
     [('u32(0)', 'u32(0) & u32(n)', ['j'], '0 < n'), ('u32(1)', 'u32(1) & u32(n)', ['j'], '1 < n')]
     """
-    told = {name for t in walk(claim) if isinstance(t, App) and t.op in BITWISE and t.dtype in INTEGERS for name in variables(t)}
+    bits = (t for t in walk(claim) if isinstance(t, App) and t.op in BITWISE and t.dtype in INTEGERS and not reads(t))
+    told = {name for t in bits for name in variables(t)}
     axes = [a for a in point.axes if a.name in told and isinstance(a.extent, Const)]
     if not axes or prod(int(a.extent.value) for a in axes if isinstance(a.extent, Const)) > MOST:
         yield value, claim, point
