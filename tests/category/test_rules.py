@@ -288,6 +288,16 @@ def simplified(claims: Claims) -> None:
         )
         for condition in (*compared(), *BOTH, *map(negated, BOTH), *ends, *sides, *multiples):
             verdict(condition, decide.holds(condition, box), given, claims)
+        told = Region(AXES, (*given, i < n * 3))
+        for condition in (
+            i // 3 * 2 < n * 2,
+            i // 3 < n - 1,
+            i % (j + 1) * 2 <= j * 2,
+            i // 4 * 2 < n,
+            i % (j - 3) < n,
+            equal(i, j),
+        ):
+            verdict(condition, decide.digits_hold(condition, Known.at(told)) or None, told.guard, claims)
         for condition in (i < n, equal(i, j), r >= 8, *BOTH, *map(negated, BOTH)):
             changed(condition, simplify.simplify(condition, box), given, claims)
     held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))

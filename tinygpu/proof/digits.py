@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.decide import holds
+from tinygpu.category.decide import digits_hold, holds
+from tinygpu.category.known import Known
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import INDEX, App, Axis, Fold, Term, conjunction, conjuncts, memoised, rebuild, select, variables
@@ -28,7 +29,8 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
         return False
     region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
     parts = conjuncts(goal)
-    return all(holds(part, region) or one(part, region) for part in parts) or all(
+    known = Known.at(region)
+    return all(holds(part, region) or digits_hold(part, known) or one(part, region) for part in parts) or all(
         one(part, region) for part in conjuncts(simplify(goal, region))
     )
 
