@@ -22,6 +22,7 @@ from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import said
+from tinygpu.model.problems import Problems
 from tinygpu.program.step import For, Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
@@ -127,6 +128,17 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
         raise TinygpuError(Diagnostic("TG905", title, helps=("build it with its own proof, which tinygpu.check gives",)))
     alone = _alone(machine, proof.program) if machine else None
     return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, alone)
+
+
+def surprises(built: Built) -> tuple[Diagnostic, ...]:
+    """What nobody may expect of the CPU kernels: that they are the program as it is, as no layout of it is proved."""
+    from tinygpu.schedule.cpu import as_it_is
+
+    message = as_it_is(built.cpu or built.program)
+    problems = Problems()
+    if message:
+        problems.say(message, built.machine.span, verdict="note", machine=built.machine.title, op=built.machine.op.name)
+    return tuple(problems.warnings)
 
 
 def rebuilt(machine: Machine, program: Program, alone: Program | None = None) -> Built | None:

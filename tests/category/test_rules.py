@@ -288,11 +288,26 @@ def simplified(claims: Claims) -> None:
         )
         for condition in (*compared(), *BOTH, *map(negated, BOTH), *ends, *sides, *multiples):
             verdict(condition, decide.holds(condition, box), given, claims)
+        told = Region(AXES, (*given, i < n * 3))
+        for condition in (
+            i // 3 * 2 < n * 2,
+            i // 3 < n - 1,
+            i % (j + 1) * 2 <= j * 2,
+            i // 4 * 2 < n,
+            i % (j - 3) < n,
+            equal(i, j),
+        ):
+            verdict(condition, decide.digits_hold(condition, Known.at(told)) or None, told.guard, claims)
         for condition in (i < n, equal(i, j), r >= 8, *BOTH, *map(negated, BOTH)):
             changed(condition, simplify.simplify(condition, box), given, claims)
     held = (App("cast", (App("cast", (i,), dtype),)) for dtype in ("i32", "i64"))
     for x in (i // (j - 3) * j, r % (j - 3), apply("xor", i, j), *held):
         bounded(x, Region(AXES), (), claims)
+    power = App("cast", (App("shl", (Const(3, "i64"), App("cast", (k,), "i64")), "i64"),))
+    meant = [
+        App("or", (App("ne", (k, lift(at)), BOOL), equal(power, lift(3 << at))), BOOL) for at in range(3)
+    ]  # no solver knows it
+    bounded(power, Region(AXES), meant, claims)
     for x in (n - 1, apply("ceildiv", n, 4) * 4):
         claims.append((equal(bounds.natural(x), apply("max", x, 0)), (n >= 0,), f"no fewer than none: {text(x)}"))
 

@@ -141,3 +141,16 @@ def test_what_a_cpu_runs_is_laid_out_for_it(path):
     for one in pipeline.load(path).machines:
         program = next(pipeline.singles(one), None) or pipeline.program(one)
         assert pipeline.on_core(program) != program, f"no layout of {one.title} is proved"
+
+
+@pytest.mark.parametrize(("spec", "title", "said"), [
+    ("saxpy", "saxpy_v4", ()), ("matmul_cpu", "matmul_core", ()), ("softmax", "softmax_warp", ()),
+    ("histogram", "histogram_atomic", ("on a CPU histogram_atomic runs block by block",)),
+    ("fft", "fft8_threads", ("on a CPU fft8_threads runs in the order of its program",)),
+])  # fmt: skip
+def test_what_a_cpu_runs_as_it_is_is_said(spec, title, said):
+    machine = getattr(pipeline.load(SPECS / f"{spec}.tgpu"), title)
+    found = pipeline.surprises(pipeline.built(proof_of(machine), machine))
+    assert [(d.code, d.verdict, d.title.partition(",")[0].partition(" and ")[0]) for d in found] == [
+        ("TG825", "note", one) for one in said
+    ]

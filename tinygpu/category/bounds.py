@@ -9,8 +9,9 @@ bounds too.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from tinygpu.category.bitrange import NOTHING, Range, of_shift, of_xor
 from tinygpu.category.dtype import LONG, RANGE
 from tinygpu.category.known import Known
 from tinygpu.category.linear import (
@@ -32,8 +33,6 @@ from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
 if TYPE_CHECKING:
     from tinygpu.category.region import Region
 
-Range: TypeAlias = tuple[Polynomial | None, Polynomial | None]
-NOTHING: Range = (None, None)
 HELD = {name: ends for name, ends in RANGE.items() if name not in LONG}  # what data says of an index
 
 
@@ -97,10 +96,13 @@ def least_positive(p: Polynomial, known: Known) -> bool:
 
 def _product(monomial: tuple[Term, ...], known: Known) -> Range:
     """Bounds of a product of atoms: of its factors, where none of them is negative."""
-    ranges = [_atom(a, known) for a in monomial]
+    for atom in monomial:
+        if atom not in known.ranges:
+            known.ranges[atom] = _atom(atom, known)
+    ranges = [known.ranges[atom] for atom in monomial]
     if len(ranges) == 1:
         return ranges[0]
-    if any(low is None or not known.positive(low) for low, _ in ranges):
+    if any(low is None or (low and not known.positive(low)) for low, _ in ranges):
         return NOTHING
     lows, highs = ([p for p in side if p is not None] for side in zip(*ranges, strict=True)) if ranges else ([], [])
     return reduce(times, lows, constant(1)), reduce(times, highs, constant(1)) if len(highs) == len(ranges) else None
@@ -123,7 +125,9 @@ def _atom(atom: Term, known: Known) -> Range:
             then, otherwise = (known.under(c) for c in (condition, negation(condition)))
             return _either(range_of(polynomial(a), then), range_of(polynomial(b), otherwise), known)
         case App("xor", (a, b)):
-            return _xor(range_of(polynomial(a), known), range_of(polynomial(b), known), known)
+            return of_xor(range_of(polynomial(a), known), range_of(polynomial(b), known), known)
+        case App("cast", (App("shl", (Const(int(one)), App("cast", (places,), "i64"))),)) if places.dtype == INDEX and one >= 0:
+            return of_shift(one, range_of(polynomial(places), known))
         case App("cast", (inner,), "index") if inner.dtype in HELD:
             low, most = HELD[inner.dtype]
             return constant(low), constant(most)
@@ -169,15 +173,6 @@ def _extreme(op: str, a: Range, b: Range, known: Known) -> Range:
 def _either(a: Range, b: Range, known: Known) -> Range:
     low = None if a[0] is None or b[0] is None else _pick("min", a[0], b[0], known)
     return low, None if a[1] is None or b[1] is None else _pick("max", a[1], b[1], known)
-
-
-def _xor(a: Range, b: Range, known: Known) -> Range:
-    if any(low is None or not known.positive(low) for low, _ in (a, b)) or a[1] is None or b[1] is None:
-        return NOTHING
-    m, n = number(a[1]), number(b[1])
-    if m is None or n is None:
-        return {}, plus(a[1], b[1])  # no bit is set that is set in neither, and no carry is lost
-    return {}, constant((1 << max(m.bit_length(), n.bit_length())) - 1)
 
 
 def _pick(op: str, p: Polynomial, q: Polynomial, known: Known) -> Polynomial:

@@ -14,7 +14,7 @@ from math import prod
 from tinygpu.category.bits import digits
 from tinygpu.category.carrier import combined
 from tinygpu.category.dtype import BITS, contains, stored
-from tinygpu.category.evaluate import cast, wrapped
+from tinygpu.category.evaluate import number, wrapped
 from tinygpu.category.monoid import Carrier, as_monoid, unit_of
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KNOWN, SWAPPED
@@ -70,8 +70,12 @@ def _cancel(term: Term) -> Term:
             return flips(term)
         case App("shl" | "shr" | "bitand") if (plainly := digits(term)) is not term:
             return cancel(plainly)
-        case App("cast", (Const() as number,), dtype) if dtype in INTEGERS and number.dtype in INTEGERS:
-            return cast(number, dtype)
+        case App("bitand" | "bitor" | "popcount" as op, args, dtype) if dtype in INTEGERS and all(
+            isinstance(a, Const) for a in args
+        ):
+            return Const(number(term, {}), dtype)
+        case App("cast", (Const(value) as literal,), dtype) if dtype in INTEGERS and literal.dtype in (INDEX, *INTEGERS):
+            return Const(wrapped(value, dtype), dtype)
         case App("floordiv" | "mod" as op, (Const(a), Const(b)), dtype) if dtype in INTEGERS and a >= 0 and b > 0:
             return Const(FOLDED[op](int(a), int(b)), dtype)
         case App("div", (_, Const()), dtype) if vanishing(term):
@@ -95,6 +99,8 @@ def _cancel(term: Term) -> Term:
             inner.dtype in INTEGERS and contains(middle, inner.dtype) and (middle in INTEGERS or contains(dtype, inner.dtype))
         ):  # an integer wraps, and a float ends where the dtype does
             return cancel(App("cast", (inner,), dtype))
+        case App("cast", (App("cast", (inner,), "index"),), dtype) if dtype in INTEGERS and inner.dtype in INTEGERS:
+            return cancel(App("cast", (inner,), dtype))  # an integer as an index is the same number
         case App("log", (App("exp", (inner,)),)) if total(inner) and limited(inner):
             return inner
         case App(op, (Const(value),), dtype) if (op, value) in KNOWN:

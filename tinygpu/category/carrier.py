@@ -14,9 +14,10 @@ from typing import TypeAlias
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.evaluate import Number, number
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, pack
-from tinygpu.category.term import FLOATS, Term, substitute
+from tinygpu.category.term import BOOL, FLOATS, Term, substitute
 
 Values: TypeAlias = tuple[Number, ...]
+TRUTHS = (False, True)
 MOST = 14  # values of a carrier that a law is tried on
 SIGNS = dict.fromkeys(SIGNED, (-1,))  # of what may be below 0
 LAWS = ("invariant", "lift", "associative", "unit", "commutative", "idempotent")
@@ -68,7 +69,7 @@ def lifts(carrier: Carrier) -> Iterator[tuple[Values, Values]]:
     """Arguments of lift, and what it makes of them."""
     names = [name for name, _ in carrier.parameters]
     for values in product(
-        *((0.0, 1.0, -1.0) if dtype in FLOATS else (0, 1, 2, *SIGNS.get(dtype, ())) for _, dtype in carrier.parameters)
+        *((0.0, 1.0, -1.0) if d in FLOATS else TRUTHS if d == BOOL else (0, 1, 2, *SIGNS.get(d, ())) for _, d in carrier.parameters)
     ):
         yield values, tuple(number(term, dict(zip(names, values, strict=True))) for term in carrier.lift)
 
@@ -86,7 +87,9 @@ def values(carrier: Carrier, most: int = MOST) -> list[Values]:
     """A few values of a carrier: what lift makes, then any small ones."""
     dtypes = [dtype for _, dtype in carrier.components]
     pools = [
-        tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3, *SIGNS.get(d, ()))))))
+        TRUTHS
+        if d == BOOL
+        else tuple(dict.fromkeys((u.value, *((0.0, 1.0, -1.0, 2.0, 3.0) if d in FLOATS else (0, 1, 2, 3, *SIGNS.get(d, ()))))))
         for u, d in zip(carrier.identity, dtypes, strict=True)
     ]
     unit = tuple(c.value for c in carrier.identity)

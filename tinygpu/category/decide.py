@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import at_corner, least_positive, range_of
-from tinygpu.category.known import Known
+from tinygpu.category.known import Known, natural
 from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
 
@@ -75,6 +75,42 @@ def decide(condition: Term, known: Known, moves: int = 0) -> bool | None:
             return True
         case App(op, (a, b)) if op in COMPARISONS and a.dtype == INDEX == b.dtype:
             return _sign(op, joined(plus(polynomial(b), polynomial(a), -1)), known, moves)
+    return None
+
+
+def digits_hold(condition: Term, known: Known) -> bool:
+    """Whether a comparison is seen to hold where each digit that is taken away is the largest there is: a remainder one less than its divisor,
+    a quotient as large as a fact says of what is divided.
+
+    >>> from tinygpu.category.term import Var
+    >>> x, r, N, M, K = map(Var, "xrNMK")
+    >>> rows, columns = N // K, M // K
+    >>> known = Known.of({"r": K}, frozenset({x < rows * columns, K >= 1}))
+    >>> digits_hold(x // columns * K + r < N, known), digits_hold(x % columns * K + r < M, known), digits_hold(x // columns * K + r < N - 1, known)
+    (True, True, False)
+    """
+    match condition:
+        case App("lt" | "le" as op, (a, b)) if a.dtype == INDEX == b.dtype:
+            p = plus(plus(polynomial(b), polynomial(a), -1), ONE if op == "lt" else {}, -1)
+            for monomial, c in [(m, c) for m, c in p.items() if c < 0 and all(map(natural, m))]:
+                for atom, most in ((atom, _digit(atom, known)) for atom in monomial):
+                    if most is not None:
+                        p = plus(plus(p, {monomial: c}, -1), times({_others(monomial, atom): c}, most))
+                        break
+            return nonnegative(p, known, MOVES)
+    return decide(condition, known, MOVES) is True
+
+
+def _digit(atom: Term, known: Known) -> Polynomial | None:
+    """The largest value of a remainder, and of a quotient `a // b` where a fact says `a < q·b`."""
+    match atom:
+        case App("mod", (_, b)) if _divides(b, known):
+            return plus(polynomial(b), ONE, -1)
+        case App("floordiv", (a, b)) if _divides(b, known):
+            for fact in known.sizes.facts:
+                quotient, rest = divide(plus(plus(fact, polynomial(a)), ONE), polynomial(b))
+                if not rest and quotient:
+                    return plus(quotient, ONE, -1)
     return None
 
 

@@ -48,6 +48,7 @@ class Known:
     settled: dict[int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
     decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
+    ranges: dict[Term, tuple[Polynomial | None, Polynomial | None]] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
 
     @staticmethod

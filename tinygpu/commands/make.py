@@ -7,7 +7,7 @@ and the machine that was at work, as others are built beside it.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -62,11 +62,12 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
     which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
 
-    parts: list[Part] = []
-    for part in each(partial(prove, path, limit, raising), machines):
+    found: dict[int, Part] = {}
+    for number, part in begun(partial(prove, path, limit, raising), machines, each):
         if isinstance(part, Wrong):
-            return unmade(parts, part)
-        parts.append(part)
+            return unmade([*found.values()], part)
+        found[number] = part
+    parts = [part for _, part in sorted(found.items())]
     made = Made(tuple((p.title, p.word) for p in parts), tuple(d for p in parts for d in p.diagnostics))
     ready = [p.built for p in parts if p.built is not None]
     if not parts or len(ready) < len(parts):
@@ -80,16 +81,27 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
     return replace(made, text=text, found=said)
 
 
+def begun(run: Callable[[Machine], T], machines: Sequence[Machine], each: Each) -> Iterator[tuple[int, T]]:
+    """What comes of each machine, by its number; of those of a family, which have much in common, the first one before the others, so that
+    whichever process does these knows what was found of it."""
+    first = {machine.name: number for number, machine in reversed([*enumerate(machines)])}
+    shared = sorted(first.values()) if len(first) < len(machines) else []
+    rest = [number for number in range(len(machines)) if number not in shared]
+    yield from ((number, run(machines[number])) for number in shared)
+    yield from zip(rest, each(run, [machines[number] for number in rest]), strict=True)
+
+
 def prove(path: str, limit: float, raising: bool, machine: Machine) -> Part | Wrong:
     """One machine, proved and made ready to be printed."""
     from tinygpu import pipeline
 
     def run() -> Part:
         judged = judge(path, machine, limit=limit)
-        proof, built = judged.verdict, None
-        if isinstance(proof, pipeline.Proof):
-            built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
-        return Part(machine.title, judged.word, judged.diagnostics, built)
+        proof = judged.verdict
+        if not isinstance(proof, pipeline.Proof):
+            return Part(machine.title, judged.word, judged.diagnostics)
+        built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
+        return Part(machine.title, judged.word, (*judged.diagnostics, *pipeline.surprises(built)), built)
 
     return attempt(f"{machine.title} of {path}", raising, run)
 

@@ -74,6 +74,8 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
         raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
     limit, last = arguments.time * len(judged), judged[-1].machine
     built = pipeline.timely(limit, last, partial(ready, list(judged)))
+    if not gpu:
+        show((d for one in built for d in pipeline.surprises(one)), arguments.output_format)
     text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built))
     module = load(text, module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])

@@ -31,17 +31,28 @@ def binders(part: object) -> Iterator[tuple[str, str, Span]]:
                 yield name, "a view", node.span
             case tree.MonoidPart(names=tree.Group(items)):
                 yield from ((one.name, "an argument", one.span) for one in items if isinstance(one, tree.Name))
+            case tree.Cells(names):
+                yield from ((name, "an index", node.span) for name in names)
             case tree.Binding(indices):
                 yield from ((name, "an index", node.span) for name in indices)
             case tree.Own(_, factors) | tree.Level(factors=tree.Group(factors)):
                 yield from ((one.name, "a factor", one.span) for one in factors if isinstance(one, tree.Name))
-            case tree.Binder(name) | tree.Sized(name) | tree.For(name) | tree.Turn(name) | tree.Array(name) | tree.Param(name):
+            case (
+                tree.Binder(name)
+                | tree.Sized(name)
+                | tree.For(name)
+                | tree.Turn(name)
+                | tree.Array(name)
+                | tree.Fragment(name)
+                | tree.Param(name)
+            ):
                 kinds = {
                     tree.Binder: "an index",
                     tree.Sized: "a factor",
                     tree.For: "a loop",
                     tree.Turn: "a loop",
                     tree.Array: "an array",
+                    tree.Fragment: "an array",
                 }
                 yield name, kinds.get(type(node), "a param"), node.span
 

@@ -17,6 +17,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 
 SHIFTS, MASKS = ("shl", "shr"), ("bitand", "bitor")
+WIDEST = "i64"  # holds every index
 SAME = (*SHIFTS, "bitand")  # which of two numbers are one as of an index
 
 
@@ -46,6 +47,9 @@ def bitwise(op: str, left: Term, right: Term, spans: tuple[Span, Span], scope: S
     match op, left, right:
         case "shl", Const(int(one), "index"), App("cast", (places,)) if places.dtype in INTEGERS:  # `1 << j` has the dtype of j
             return App("cast", (digits(App(op, (Const(one, places.dtype), places), places.dtype)),), INDEX)
+    if dtype == INDEX and (op != "shl" or isinstance(left, Const)):  # of two indices, which have 64 bits
+        wide = tuple(Const(t.value, WIDEST) if isinstance(t, Const) else App("cast", (t,), WIDEST) for t in (left, right))
+        return App("cast", (digits(App(op, wide, WIDEST)),), INDEX)
     if dtype == INDEX:
         return scope.problems.say("TG122.bits", spans[1], sign=OPERATION[op].symbol.strip())
     return digits(App(op, (left, right), dtype))

@@ -67,8 +67,8 @@ def settle(term: Term, dtype: str, span: Span, problems: Problems) -> Term:
             return select(condition, settle(a, dtype, span, problems), settle(b, dtype, span, problems))
         case Fold(_, _, _, body):
             return replace(term, body=settle(body, dtype, span, problems), dtype=dtype)
-        case App("cast", (inner,)) if term.dtype == LITERAL:
-            return App("cast", (inner,), dtype)
+        case App("cast", (inner,)) if term.dtype == LITERAL or (inner.dtype in INTEGERS and dtype in INTEGERS):
+            return inner if inner.dtype == dtype else App("cast", (inner,), dtype)
         case App(op, (shuffled, lane)) if op in SHUFFLES and term.dtype == LITERAL and dtype != INDEX:
             return App(op, (settle(shuffled, dtype, span, problems), lane), dtype)
         case App(op, args) if term.dtype == LITERAL:

@@ -13,10 +13,12 @@ from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
+from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.imports import own, with_imports
+from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
@@ -30,20 +32,19 @@ from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
-from tinygpu.syntax.target import CPU, common, strange
+from tinygpu.syntax.target import ARCHITECTURES, CPU, common, strange
 
-ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
-                 "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
 REGISTERS = (4, 8, 16)  # lanes of a factor of simd
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), what may
-    be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
+    that it declares, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
+    instructions: tuple[Instruction, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
@@ -80,6 +81,8 @@ def elaborate(file: tree.File) -> Spec:
     scope = monoids_of(file, known[0] if known else {}, problems)
     served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
     machines: list[Machine] = []
+    declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
+    instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
     for kinds in (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid):  # what is served or folded with, what is called
         seen: dict[str, Span] = {}
         for one in every.declarations:
@@ -90,8 +93,9 @@ def elaborate(file: tree.File) -> Spec:
             before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
             made = _machines(declaration, instances, params, problems)
             right = len(problems) == before and declaration.name not in names.wrong
-            machines += (replace(m, names=names.terms.get(declaration.name, ())) for m in made if right)
-    spec = Spec(tuple(i.op for several in served.values() for i in several or ()), tuple(machines), tuple(problems.warnings), file)
+            machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
+    ops = tuple(i.op for several in served.values() for i in several or ())
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), file)
     problems.stop(spec)
     return spec
 

@@ -49,12 +49,11 @@ def _families(op: tree.Op, file: Scope) -> None:
             problems.say("TG103.dtype", family.span, name=family.variable)
         if family is not (first := met.setdefault(family.variable, family)):
             problems.say("TG102.declared", family.span, first.span, what=f"variable {family.variable}")
-        for dtype in family.dtypes:
-            if dtype.name not in DTYPES:
-                Scope(problems).dtype(dtype.name, dtype.span)
-        for at, dtype in enumerate(family.dtypes):
-            if dtype in family.dtypes[:at]:
-                problems.say("TG102.dtype", dtype.span, dtype=dtype.name)
+        for at, (name, dtype) in enumerate(zip(family.choices, family.dtypes, strict=True)):
+            if name not in DTYPES and not isinstance(dtype, tree.Number):  # which is said already
+                Scope(problems).dtype(name, dtype.span)
+            if name in family.choices[:at]:
+                problems.say("TG102.dtype", dtype.span, dtype=name)
 
 
 def _one(op: tree.Op, name: str, file: Scope) -> Op:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Fold, Read, Term, memoised, rebuild, walk
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.collective import Instruction
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
 from tinygpu.record import dataclass, field, replace
@@ -70,7 +71,7 @@ class Machine:
     `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps. Where parts of it are
     derived, `launches` are those that have some.
     `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones. `names` are its text's for terms, as
-    they are written out, of which messages speak.
+    they are written out, of which messages speak. `instructions` are those that its file declares.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Machine:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     workspaces: tuple[Tensor, ...] = ()
     names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    instructions: tuple[Instruction, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def title(self) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from tinygpu.category.carrier import broken
 from tinygpu.category.dtype import RANGE
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier, is_built_in, pack
-from tinygpu.category.term import BOOL, DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
+from tinygpu.category.term import DTYPES, OPERATIONS, Const, Fold, Term, Var, conjunction, substitute, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.call import CALLS
 from tinygpu.model.dtype import OPEN, settle
@@ -107,8 +107,6 @@ def _components(monoid: tree.Monoid, scope: Scope) -> tuple[tuple[str, str], ...
         if component.shape is not None:
             scope.problems.say("TG146.array", component.span, name=component.name)
         dtype = scope.dtype(component.dtype, component.span)
-        if dtype == BOOL:
-            scope.problems.say("TG146.condition", component.span, name=component.name)
         found[component.name] = dtype or UNKNOWN
         scope.hides(component.name, component.span, "the component")
     return tuple(found.items())

@@ -156,7 +156,10 @@ class Op:
 def goes_on(equation: Equation, source: str) -> bool:
     """Whether a value is at some elements that of `source`, or what an update makes of it."""
     old = Read(source, tuple(Var(a.name) for a in equation.axes), equation.value.dtype)
-    updated = any(old in spine(monoid.op, equation.value)[: 1 + monoid.commutative] for monoid in monoids_on(old.dtype))
+    value = equation.value
+    while isinstance(value, App) and value.op == "sub":  # what is taken away from it is added, with its sign changed
+        value = value.args[0]
+    updated = any(old in spine(monoid.op, value)[: 1 + monoid.commutative] for monoid in monoids_on(old.dtype))
     return updated or kept(equation, source) != FALSE
 
 
@@ -201,7 +204,7 @@ def variants(op: tree.Op) -> tuple[Variant, ...]:
     ((('S', 'f16'), ('T', 'f64')), (('S', 'f32'), ('T', 'f64')))
     """
     names = [family.variable for family in op.families]
-    choices = product(*([dtype.name for dtype in family.dtypes] for family in op.families))
+    choices = product(*(family.choices for family in op.families))
     return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in choices)
 
 

@@ -70,6 +70,10 @@ def without_ranks(declared: Iterable[Any], problems: Problems) -> tuple[Any, ...
 
 def _outside(declaration: Any, problems: Problems) -> None:
     """Says where there are no axes for `..` to stand for."""
+    families = declaration.families if isinstance(declaration, tree.Op) else ()
+    if numbers := [(n.span, f.variable) for f in families for n in f.dtypes if isinstance(n, tree.Number)]:
+        problems.say("TG028.number", numbers[0][0], variable=numbers[0][1])
+        return
     for node in nodes(declaration):
         if isinstance(node, tree.Each | tree.Joined) or any(map(_dotted, _texts(node))):
             machine = isinstance(declaration, tree.Machine)

@@ -130,9 +130,9 @@ def collisions(parts: tuple[Part, ...], context: Region) -> Iterator[tuple[int, 
 
 
 def stretched(term: Term) -> bool:
-    """Whether an index multiplies two that are no numbers."""
-    products = (t for t in walk(term) if isinstance(t, App) and t.op == "mul" and t.dtype == INDEX)
-    return any(not any(isinstance(a, Const) for a in t.args) for t in products)
+    """Whether an index multiplies two that are no numbers, or is made of a power of two."""
+    products = (t for t in walk(term) if isinstance(t, App) and (t.op == "shl" or (t.op == "mul" and t.dtype == INDEX)))
+    return any(t.op == "shl" or not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
 def inverse(part: Part, context: Region) -> Binding | None:

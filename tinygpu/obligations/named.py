@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
-from tinygpu.category.term import FLOATS, TRUE, Read, Term, Var, folds, substitute, tensors, total
+from tinygpu.category.term import FLOATS, INTEGERS, TRUE, Read, Term, Var, folds, substitute, tensors, total, walk
 from tinygpu.category.total import PERHAPS, SPECIAL
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.cells import Cells, State, run
@@ -19,8 +19,8 @@ from tinygpu.obligations.finite import finite
 from tinygpu.obligations.induced import by_symbol, undivided
 from tinygpu.obligations.made import FORM, SURELY, exact, extreme_of
 from tinygpu.obligations.trace import every_cell
-from tinygpu.program.step import Program
-from tinygpu.program.traverse import written
+from tinygpu.program.step import Assign, Program
+from tinygpu.program.traverse import terms, walk_steps, written
 from tinygpu.record import replace
 
 LONG = 40  # parts of an intermediate, written out: a shorter one is put in
@@ -47,7 +47,7 @@ def whole(program: Program, cells: Cells) -> bool:
     if (
         tensor is None
         or tensor.dtype != cells.local.dtype
-        or tensor.dtype not in FLOATS
+        or not (tensor.dtype in FLOATS or (tensor.dtype in INTEGERS and counted(program, name)))
         or not same(tensor.shape, cells.local.extents)
     ):
         return False
@@ -56,6 +56,18 @@ def whole(program: Program, cells: Cells) -> bool:
     if (claim.parts < LONG and not folds(claim)) or any(mark in read for read in tensors(cells.value) for mark in SPECIAL):
         return False
     return not exact(extreme_of(cells.value)) and point.settled(finite(claim, point, {})) == TRUE
+
+
+def counted(program: Program, name: str) -> bool:
+    """Whether an intermediate is made by atomic updates, and nothing is read at it, nor at what is made of it: else its value is known, and no name
+    for it."""
+    op, steps = program.op, [step for launch in program.launches for step, _, _ in walk_steps(launch.body)]
+    made = {name, *(e.target for e in op.equations if name in op.reached(e.target))}
+    values = (*(e.value for e in op.equations), *(t for step in steps for t in terms(step)))
+    indices = (i for v in values for t in walk(v) if isinstance(t, Read) for i in t.index)
+    return any(isinstance(s, Assign) and s.atomic and s.target == name for s in steps) and not any(
+        tensors(i) & made for i in indices
+    )
 
 
 def same(shape: tuple[Term, ...], extents: tuple[Term, ...]) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE
 from tinygpu.diagnostic import Label
+from tinygpu.obligations.bits import each
 from tinygpu.obligations.body import same
 from tinygpu.obligations.cells import FRESH
 from tinygpu.obligations.defined import evaluated
@@ -46,7 +47,8 @@ def store(program: Program, trace: Trace) -> Iterator[Claim]:
         labels = (Label(store.step.span, "stored here"), Label(program.op.equation(store.tensor).span, "the equation"))
         claim = element(program.op, store.tensor, store.index, store.point, (store.value, *store.point.guard))
         claim = unfolded(program.op, store.value, claim, store.point, stored=True)
-        yield from same(store.value, claim, store.point, labels)
+        for ours, theirs, point in each(store.value, claim, store.point):
+            yield from same(ours, theirs, point, labels)
         for number, guard in enumerate(store.point.guard):  # the first of which are preconditions
             yield from evaluated(guard, claim, Region(store.point.axes, store.point.guard[:number]), labels)
     for access in trace.of(Access):

@@ -23,6 +23,7 @@ from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied, stored
 from tinygpu.program.expression import expression
+from tinygpu.program.fragments import written_out
 from tinygpu.program.loops import loop
 from tinygpu.program.parts import Parts
 from tinygpu.program.render import launched
@@ -51,9 +52,8 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
 def reread(program: Program) -> Program:
     """`program → the program that its own statements give`, the same one where it is well formed. Raises TinygpuError where they give none,
     and ValueError where there is something that no text has."""
-    reader = Reader(
-        Machine(program.name, program.op, (), arch=program.arch), made=-sum(1 for _ in program.steps)
-    )  # as many as it has
+    made = -sum(1 for _ in program.steps)  # as many more as it has
+    reader = Reader(Machine(program.name, program.op, (), arch=program.arch), made=made)
     launches = reader.launches((*map(to_array, program.workspaces), *launched(program)))
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
@@ -121,8 +121,8 @@ class Reader:
         if not tree.launching(body):
             if self.parts is not None:
                 return tuple(self.parts.alone(self, body))
-            given = self.machine.launches[0]
-            self.depth = 1
+            given, self.depth = self.machine.launches[0], 1
+            body = written_out(self, body, given.block)
             return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
         return tuple(self.sequence(body))
 
@@ -192,7 +192,7 @@ class Reader:
         if self.machine.program is not None:  # in a text; the names of a program are its own
             self.earlier = {*self.declared} - {w.name for w in self.workspaces}
         self.around = len(self.listed)
-        body = self.inner(statement.body, (*axes, *self.loops))
+        body = self.inner(written_out(self, statement.body, levels["block"]), (*axes, *self.loops))
         self.stored |= written(body) & {t.name for t in self.op.outputs}
         return Launch(levels["grid"], levels["block"], body, statement.span, self.loops)
 
@@ -205,7 +205,8 @@ class Reader:
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
-        known = names_of(Program("", self.op, ())) | words((self.machine.program, self.op.source))
+        given = (Launch(one.grid, one.block, ()) for one in self.machine.launches)  # whose factors its text may not speak of
+        known = names_of(Program("", self.op, tuple(given))) | words((self.machine.program, self.op.source))
         self.taken |= self.taken or {*known, *self.declared}
         return claimed(name, self.taken, "")
 
@@ -246,8 +247,7 @@ class Reader:
     def inner(self, body: tuple[tree.Statement, ...], axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """The body of a launch, a loop or a guard."""
         self.depth += 1
-        outside = self.arrays
-        self.arrays = dict(outside)
+        outside, self.arrays = self.arrays, dict(self.arrays)
         found = self.steps(body, axes)
         self.depth -= 1
         blocks = {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}

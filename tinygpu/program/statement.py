@@ -22,6 +22,7 @@ from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
 
 def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) -> Assign | None:
     """`target[index] = value if guard`, `target[index] += value`, `target[index] max= value`, `atomic target[index] += value`."""
+    if statement.update == "-":
+        statement = replace(statement, update="sum", value=tree.Unary("-", statement.value, span=statement.value.span))
     target = aimed(statement.target, scope, cells)
     guard = TRUE if statement.guard is None else folding(condition(statement.guard, scope), statement.guard, scope)
     term = folding(value(statement.value, scope), statement.value, scope)

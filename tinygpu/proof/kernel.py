@@ -14,35 +14,27 @@ from typing import Any, TypeAlias
 import z3
 
 from tinygpu.category.deadline import about
-from tinygpu.category.decide import decided, holds
+from tinygpu.category.decide import decided
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
-from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
-from tinygpu.category.simplify import simplify
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
 from tinygpu.category.term import (
     INDEX,
     TRUE,
     App,
-    Axis,
     Const,
     Term,
     Var,
     children,
-    conjunction,
-    conjuncts,
-    memoised,
-    rebuild,
-    select,
     variables,
 )
-from tinygpu.category.text import WRITTEN, sorting
+from tinygpu.category.text import WRITTEN
 from tinygpu.obligations import claims_of
-from tinygpu.obligations.bijection import PRIME, stretched
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.step import Program
+from tinygpu.proof.digits import by_digits
 from tinygpu.proof.sample import counterpoint
 from tinygpu.record import InitVar, dataclass
 
@@ -208,44 +200,6 @@ def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mappin
     ranges = [h for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)]
     extents = {h.args[0].name: h.args[1] for h in ranges if isinstance(h.args[0], Var) and h.args[0].dtype == INDEX}
     return natural if all(v in natural for v in named if " " not in v) else None, extents, frozenset(hypotheses)
-
-
-def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about one point, by numerals whose radices are sizes, which are hard for solvers, is true by their digits.
-
-    >>> i, j, n, m = map(Var, "ijnm")
-    >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
-    True
-    """
-    if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
-        return False
-    region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
-    if all(holds(part, region) for part in conjuncts(goal)):
-        return True
-    simple = simplify(goal, region)
-    return all(
-        isinstance(part, App) and part.op == "eq" and gathered(part.args[0]) == gathered(part.args[1]) for part in conjuncts(simple)
-    )
-
-
-@memoised
-def gathered(term: Term) -> Term:
-    """The same value with one condition for what is chosen under several: `(a if c else z) if d else z` is `a if c and d else z`, in one order.
-
-    >>> a, z, c, d = Var("a", "f32"), Var("z", "f32"), Var("c", "bool"), Var("d", "bool")
-    >>> one, other = (select(p, select(q, a, z), z) for p, q in ((c, d), (d, c)))
-    >>> gathered(one) == gathered(other), gathered(select(c, select(d, a, z), a)) == gathered(select(d, select(c, a, z), a))
-    (True, False)
-    """
-    term = rebuild(term, gathered)
-    match term:
-        case App("select", (condition, then, otherwise)):
-            parts = conjuncts(condition)
-            match then:
-                case App("select", (further, inner, same)) if same == otherwise:
-                    parts, then = (*parts, *conjuncts(further)), inner
-            return select(conjunction(*sorted(dict.fromkeys(parts), key=sorting)), then, otherwise)
-    return term
 
 
 def _natural(hypothesis: Term) -> str:

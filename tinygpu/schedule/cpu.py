@@ -42,6 +42,12 @@ def on_cpu(program: Program) -> Iterator[Program]:
     yield program
 
 
+def as_it_is(program: Program) -> str:
+    """The message of a program that a CPU runs and of which some launch is laid out for none; nothing of the others."""
+    together = any(map(cooperates, program.launches))
+    return "TG825.blocks" if together else "" if program.arch == CPU else "TG825.order"
+
+
 def tiled(program: Program) -> bool:
     """Whether all launches are tiles: products, of which the machine's own order would only be in the way."""
     grids = (laid_out(program, launch).grid for launch in program.launches)

@@ -16,11 +16,12 @@ DIGITS = 250  # of a whole number; longer ones no dtype can hold
 SIGNS = {
     "": "=",
     "sum": "+=",
+    "-": "-=",
     "prod": "*=",
     "bitor": "|=",
     "bitand": "&=",
     "xor": "^=",
-}  # of updates; the others are the name of their monoid and `=`
+}  # of updates, `-=` is `+=` of what is negated; the others are the name of their monoid and `=`
 
 
 class Number(Node, number="text", shown="{text}"):

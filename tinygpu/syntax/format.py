@@ -55,7 +55,7 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
-        case tree.Machine():
+        case tree.Machine() | tree.Instruction():
             rows = _rows(declaration, 0, comments)
     rows[0].apart = rows[-1].apart = True
     return rows
@@ -105,7 +105,7 @@ def _rows(part: Any, indent: int, comments: Comments, column: int = 0) -> list[R
         inner = [line for clause in part.clauses for line in _rows(clause, indent + 1, comments, column)]
     else:
         return [Row(indent, show(part), part.span)]
-    flat = not isinstance(part, tree.LaunchStatement | tree.ProgramClause | tree.Machine)
+    flat = not isinstance(part, tree.LaunchStatement | tree.ProgramClause | tree.Machine | tree.Instruction)
     return block(show(part), inner, part.span, indent, comments, flat)
 
 

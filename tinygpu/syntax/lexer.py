@@ -17,9 +17,9 @@ from tinygpu.syntax.grammar import END, shipped_parser
 
 NEWLINE, WORD, STRAY = "_NL", "WORD", "STRAY"
 # what a writer of another language may type: read as one word, so that the message can speak of it
-FOREIGN = ("**", "&&", "||", ":=", "=>", "!", "@", "?", ";", "'", "-=", "/=", "%=", "`", "$", "\\")
+FOREIGN = ("**", "&&", "||", ":=", "=>", "!", "@", "?", ";", "'", "/=", "%=", "`", "$", "\\")
 SIGNS = (
-    "(", "[", "{", ",", ":", "=", "->", "|", "+", "-", "*", "/", "//", "%", "<<", ">>", "&", "~", "^", "<", "<=", ">", ">=", "==", "!=", "+=", "*=",
+    "(", "[", "{", ",", ":", "=", "->", "|", "+", "-", "*", "/", "//", "%", "<<", ">>", "&", "~", "^", "<", "<=", ">", ">=", "==", "!=", "+=", "-=", "*=",
     "|=", "&=", "^=",
 )  # fmt: skip
 OPEN_ENDED = frozenset((*SIGNS, "if", "else", "and", "or", "not"))  # after these a line goes on

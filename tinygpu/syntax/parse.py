@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Span, TinygpuError
@@ -106,6 +107,11 @@ def arrays(span: Span, space: str, *parts: tree.Array) -> tree.Array | tree.Arra
     return tree.Arrays(made, span=span) if len(made) > 1 else replace(made[0], span=span)
 
 
+def quoted(kind: str, span: Span, text: str) -> tree.Quoted:
+    """`ptx "…"`."""
+    return tree.Quoted(text[1:-1], kind, span=span)
+
+
 def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
     """`unit (…)`, `lift (…) = (…)`: the last group is the value."""
     return tree.MonoidPart(kind, groups[-1], groups[0] if len(groups) > 1 else None, span=span)
@@ -113,7 +119,7 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
 
 BUILD: Mapping[str, Build] = {
     **{rule: row(made, rule) for made in vars(tree).values() if isinstance(made, Kind) for rule in made.rules},
-    **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors", "families"), several),
+    **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs"), several),
     **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
     "fold": fold,
     "array": array,
@@ -125,6 +131,8 @@ BUILD: Mapping[str, Build] = {
     "sync": lambda span, *words: tree.Sync(" ".join(words), span=span),
     "clauses": clauses,
     "import_": lambda span, path: tree.Import(path[1:-1], span=span),
+    **{kind: partial(quoted, kind) for kind in ("ptx", "isa")},
+    "asynchronous": lambda span, word, unit: unit,
     "shape": lambda span, extents: extents or (),
     "monoid_part": monoid_part,
 }

@@ -49,6 +49,33 @@ class Arrays(Node):
     parts: tuple[Array, ...]
 
 
+class Fragment(
+    Node, held="name dtype extents instruction operand", shown="fragment {name}: {dtype}[{extents}] of {instruction}.{operand}"
+):
+    """`fragment acc: f32[32, 32] of mma_m16n8k16.c`: cells of a warp, as many tiles of that operand as the extents hold."""
+
+    name: str
+    dtype: str
+    extents: tuple[Expr, ...]
+    instruction: str
+    operand: str
+
+
+class Instruct(Node, instruct="name *operands", shown="{name}({operands})"):
+    """`mma_m16n8k16(acc[mi*16, 0], a[mi*16, 0], b[0, 0])`: each operand is a tile, named by its first element."""
+
+    name: str
+    operands: tuple[Cell, ...]
+
+
+class Cells(Node, for_cells="*names array body", shown="for {names} in {array}"):
+    """`for i, j in acc { … }`: the body for each cell of a fragment that the lane at hand has."""
+
+    names: tuple[str, ...]
+    array: str
+    body: tuple[Statement, ...]
+
+
 class Assign(
     Node,
     assign="atomic target update value",
@@ -175,7 +202,23 @@ class LaunchClause(Node, launch="name clauses", shown="launch {name}"):
 
 
 Statement: TypeAlias = (
-    Array | Arrays | Let | Assign | Copy | Store | Evaluate | For | Loops | If | Holds | Sync | LaunchStatement | LaunchClause
+    Array
+    | Arrays
+    | Fragment
+    | Let
+    | Assign
+    | Instruct
+    | Copy
+    | Store
+    | Evaluate
+    | For
+    | Loops
+    | Cells
+    | If
+    | Holds
+    | Sync
+    | LaunchStatement
+    | LaunchClause
 )
 
 

@@ -16,6 +16,8 @@ from tinygpu.syntax.node import nodes, rewritten
 
 T = TypeVar("T")
 CPU = "cpu"
+ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
+                 "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f")  # fmt: skip
 Words = Mapping[str, str]
 LEVELS: Words = {"core": "grid"}
 SORTS: Words = {"simd": "vector"}

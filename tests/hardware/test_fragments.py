@@ -1,0 +1,95 @@
+"""Fragments and instructions in programs: right ones are proved for all sizes and run, and with one thing changed they are refused or refuted.
+
+Comes in: the programs of `specs/` beside this file, and changes of their text. Goes out: verdicts, outputs compared. The one idea: a proof of such a program
+is worth what its wrong twins say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tinygpu import pipeline
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.pipeline import Proof, Refutation
+from tinygpu.proof.replay import misbehaviour
+
+SPECS = Path(__file__).parent / "specs"
+STEMS = sorted(path.stem for path in SPECS.glob("*.tgpu"))
+# what is changed, by spec: text, what stands there instead, and the code that is said
+WRONG = {
+    "no barrier before the tiles are read": ("tiled", "      barrier\n      for kk", "      for kk", "TG302"),
+    "no barrier before they are written again": (
+        "tiled",
+        "      }\n      barrier\n    }\n    for i",
+        "      }\n    }\n    for i",
+        "TG302",
+    ),
+    "another warp's rows": ("tiled", "sA[wy*32 + mi*16, kk*16]", "sA[wx*32 + mi*16, kk*16]", "TG50"),
+    "always the first half of k": ("tiled", "sB[kk*16, wx*32 + nj*8]", "sB[0, wx*32 + nj*8]", "TG50"),
+    "a tile in the middle of one": ("tiled", "acc[mi*16, nj*8], a", "acc[mi*8, nj*8], a", "TG182"),
+    "rows of the other tile": ("tiled", "a[mi*16, 0], b[0, nj*8]", "a[16 - mi*16, 0], b[0, nj*8]", "TG50"),
+    "columns of another tile": ("tiled", "a[mi*16, 0], b[0, nj*8]", "a[mi*16, 0], b[0, 24 - nj*8]", "TG50"),
+    "rows that are not at 16 bytes": ("tiled", "sA: f16[64, 32] pad 8", "sA: f16[64, 32] pad 4", "TG182"),
+    "a swizzle inside of rows": ("tiled", "sA: f16[64, 32] pad 8", "sA: f16[64, 32] swizzle(2, 2, 3)", "TG182"),
+    "a cell of another lane": ("tiled", "= acc[i, j] if", "= acc[i, j // 8 * 8 + (j + 2) % 8] if", "TG182"),
+    "stored transposed": (
+        "tiled",
+        "C[by*64 + wy*32 + i, bx*64 + wx*32 + j] = acc",
+        "C[by*64 + wy*32 + j, bx*64 + wx*32 + i] = acc",
+        "TG203",
+    ),
+    "no guard of k": ("tiled", " and ko*32 + lane % 4 * 8 + v < K else 0", " else 0", "TG20"),
+    "half a warp": (
+        "tiled",
+        "{ mma_m16n8k16(acc[mi*16, nj*8], a[mi*16, 0], b[0, nj*8]) }",
+        "{ if lane < 16 { mma_m16n8k16(acc[mi*16, nj*8], a[mi*16, 0], b[0, nj*8]) } }",
+        "TG303",
+    ),
+    "sums of nothing": ("tiled", "    for i, j in acc { acc[i, j] = 0 }\n", "", "TG30"),
+    "a column too few": ("tiled", "for nj < 4 in register { ldmatrix", "for nj < 3 in register { ldmatrix", "TG30"),
+    "not transposed": (
+        "tiled",
+        "ldmatrix_x2_trans(b[0, nj*8], sB[kk*16, wx*32 + nj*8])",
+        "ldmatrix_x2(b[0, nj*8], sB[wx*32 + nj*8, kk*16])",
+        "TG20",
+    ),
+    "of a row too few": ("one_warp", "by*16 + i < M and bx*8 + j < N", "by*16 + i + 1 < M and bx*8 + j < N", "TG20"),
+    "a tile of k too few": ("one_warp", "ko < ceil(K / 16)", "ko < K // 16", "TG50"),
+    "of no operand": ("one_warp", "of mma_m16n8k16.b", "of mma_m16n8k16.a", "TG182"),
+    "not relu": ("reuse", "max(s[i, j], 0)", "min(s[i, j], 0)", "TG50"),
+    "sums go on": ("reuse", "      for i, j in s { s[i, j] = 0 }\n", "", "TG30"),
+    "the second half twice": (
+        "reuse",
+        "mma_m16n8k16(o[0, nj*8], p[0, 0], v[0, nj*8])",
+        "mma_m16n8k16(o[0, nj*8], p[0, 0], v[0, 8])",
+        "TG50",
+    ),
+    "two lanes of four": ("row_max", "for d in (1, 2)", "for d in (1, 1)", "TG50"),
+    "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
+}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_right_ones_are_proved_for_all_sizes_and_run(stem: str) -> None:
+    for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines:
+        proof = pipeline.check(machine)
+        assert isinstance(proof, Proof), proof.diagnostics[0].title
+        sizes = dict(zip(machine.op.sizes, (33, 21, 17, 9), strict=False))
+        assert misbehaviour(pipeline.program(machine), sizes) is None
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_ones_are_refused_or_refuted(name: str) -> None:
+    stem, right, wrong, code = WRONG[name]
+    text = (SPECS / f"{stem}.tgpu").read_text()
+    assert right in text
+    try:
+        machine = pipeline.load_text(text.replace(right, wrong)).machines[0]
+        verdict = pipeline.check(machine)
+    except TinygpuError as error:
+        assert {d.code for d in error.diagnostics} == {"TG182"} == {code}
+        return
+    assert isinstance(verdict, Refutation), verdict
+    assert verdict.diagnostic.code.startswith(code), verdict.diagnostic.title

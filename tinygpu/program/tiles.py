@@ -1,0 +1,91 @@
+"""Tiles of fragments, for a program's text: who has which element, and where it is.
+
+    own(acc of c)  =  lane 4: row // 1 % 8, lane 1: column // 2 % 4           form(b, two tiles) = form of the operand of twice its columns
+
+Comes in: an operand of an instruction, and the expressions of a warp and a lane. Goes out: expressions of an element, and what two fragments have to have in
+common, so that a lane has the same elements of both, or an instruction takes one for the other. The one idea: equality of digits, by form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tinygpu.category.term import Term
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.binders import flat
+from tinygpu.model.collective import Digit, Operand, beside_of
+from tinygpu.program.expression import expression
+from tinygpu.record import dataclass
+from tinygpu.syntax import tree
+
+Exprs: TypeAlias = tuple[tree.Expr, ...]
+Own: TypeAlias = dict[int, tuple[int, int, int]]  # by a lane digit: which index, what it is divided by, how many
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """A fragment: how many elements it has along each index, the operand that its tiles are, and which warp and lane is at hand."""
+
+    name: str
+    extents: tuple[int, ...]
+    operand: Operand
+    warp: tuple[Term, ...]
+    lane: Term
+    span: Span
+
+    @property
+    def own(self) -> Own:
+        """Which lane has an element."""
+        found: Own = {}
+        for axis, place in enumerate(self.operand.places):
+            for digit, beside in beside_of(place):
+                if digit in self.operand.lanes:
+                    found[self.operand.lanes.index(digit)] = (axis, beside, digit.extent)
+        return found
+
+    def cell(self, place: Exprs, span: Span) -> tree.Cell:
+        """The element of the warp at hand."""
+        return tree.Cell(self.name, (*map(expression, self.warp), *place), span=span)
+
+
+def has(arch: str, needed: str) -> bool:
+    """Whether an architecture has what is there from another one on; one with a letter is for itself.
+
+    >>> has("sm_90", "sm_80"), has("sm_90a", "sm_90a"), has("sm_100", "sm_90a"), has("sm_75", "sm_80")
+    (True, True, False, False)
+    """
+    return arch == needed or (needed[-1].isdigit() and int(arch[3:].rstrip("af")) >= int(needed[3:]))
+
+
+def form(operand: Operand, box: tuple[int, ...] = ()) -> tuple[tuple[tuple[bool, int, int, int], ...], ...]:
+    """Where the elements of a fragment lie: of each index its digits, each the lane's or the register's, with what it counts there, and its extent;
+    of several tiles next to each other, in rows, that make a larger `box`."""
+    places, cells = operand.places, operand.cells
+    if box and box != operand.shape:
+        more = tuple(Digit(f"tile {axis}", whole // own) for axis, (whole, own) in enumerate(zip(box, operand.shape, strict=True)))
+        places = tuple((tile, *place) if tile.extent > 1 else place for tile, place in zip(more, places, strict=True))
+        cells = (*(tile for tile in more if tile.extent > 1), *cells)
+    counts = {d.name: (True, beside) for d, beside in beside_of(operand.lanes)} | {
+        d.name: (False, beside) for d, beside in beside_of(cells)
+    }
+    return tuple(tuple((*counts[d.name], beside, d.extent) for d, beside in beside_of(place)) for place in places)
+
+
+# ── expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def number(value: int, span: Span = NOWHERE) -> tree.Number:
+    return tree.Number(str(value), span=span)
+
+
+def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
+    """A sum, of which nothing that is 0 is written."""
+    return one if start is None or start == number(0) else start if one == number(0) else flat(tree.Binary("+", start, one))
+
+
+def looped(turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span) -> tuple[tree.Statement, ...]:
+    """Unrolled loops around statements."""
+    for name, extent in reversed(turns):
+        body = (tree.For(name, number(extent, span), body, "register", span=span),)
+    return body
