@@ -13,6 +13,7 @@ import pytest
 from tinygpu import cli, pipeline
 from tinygpu.commands import subjects
 from tinygpu.commands.subjects import launcher
+from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Program
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.cpu import findings
@@ -56,8 +57,10 @@ def test_the_kernel_of_a_cpu_is_proved_under_what_the_launcher_checks(monkeypatc
     text = forged((M,), COPY + SOME)
     monkeypatch.setattr(Program, "serves", lambda *_: True)
     said = launcher("m.py", "m", f"{INTRODUCES}\n\n{COPY + SOME}")
-    assert said.alone is not None and not findings(text, [Expected("m", said.alone, pipeline.on_core(said.alone))])
-    (found,) = findings(text, [Expected("m", said.program, pipeline.on_core(said.alone))])
+    assert said.alone is not None
+    core = pipeline.on_core(said.alone)
+    assert not findings(text, [Expected("m", said.alone, core, (), cpu_limits(core))])
+    (found,) = findings(text, [Expected("m", said.program, core, (), cpu_limits(core))])
     assert found.verdict == "error" and found.labels[0].span.line > 1
 
 

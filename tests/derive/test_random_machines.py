@@ -29,6 +29,12 @@ OPS = {  # name: the op, its indices that are only ever of outputs, and those th
     "pairs": ("(A: i32[M, K], B: i32[K, N]) -> (y: i32[M, N]) where K >= 1 { y[i, j] = max[k] (A[i, k] + B[k, j]) }", "ij", "k"),
     "both": ("(x: f32[M, K]) -> (m: f32[M], s: f32[M]) { m[i] = max[k] x[i, k]\n s[i] = (sum[k] x[i, k] * x[i, k]) - sum[k] abs(x[i, k]) }", "i", "k"),
     "softmax": ("(x: f32[M, K]) -> (y: f32[M, K]) where K >= 1 {\n m[i] = max[k] x[i, k]\n s[i] = sum[k] exp(x[i, k] - m[i])\n y[i, k] = exp(x[i, k] - m[i]) / s[i] }", "i", "k"),
+    "bits": ("(x: u32[M, K], y: u32[N]) -> (z: u32[M, N]) { z[i, j] = (y[j] >> 3 & 5) ^ (fold xor[k] x[i, k] << 1) }", "ij", "k"),
+    "digits": ("(x: u32[M], y: u32[N], t: f32[16, 4]) -> (z: f32[M, N]) { z[i, j] = t[u32(x[i] * 2654435761) >> 28, y[j] & 3] }", "ij", ""),
+    "places": ("(x: f32[M, K], v: f32[K]) -> (z: f32[M], p: i32[M]) where K >= 1, K <= 999 { q[i] = argmax[k] x[i, k]\n z[i] = v[q[i]]\n p[i] = q[i] }", "i", "k"),
+    "ends": ("(x: f32[K], off: i32[M + 1]) -> (s: f32[M]) { s[i] = sum[k in off[i] .. off[i + 1]] x[k] }", "i", "k"),
+    "strides": ("(x: f32[M, N] strided, w: f32[N]) -> (y: f32[M, N] strided inplace x) { y[i, j] = x[i, j] * w[j] + w[j] }", "ij", ""),
+    "states": ("(x: f32[M, N], a: f32[4]) -> (y: f32[M, N]) {\n s[0, i < M, j < N] = f32(0)\n s[t + 1, i, j] = 0.5 * s[t, i, j] + x[i, j] * a[t]\n y[i, j] = s[4, i, j] }", "ij", ""),
 }  # fmt: skip
 FOLDING = [name for name, (_, _, folds) in sorted(OPS.items()) if folds]
 ALONE = ("linear", "causal", "window")  # one equation that is a fold, so that further launches can go on with it

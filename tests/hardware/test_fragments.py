@@ -67,6 +67,15 @@ WRONG = {
         "TG50",
     ),
     "two lanes of four": ("row_max", "for d in (1, 2)", "for d in (1, 1)", "TG50"),
+    "the scale of another warp's row": ("int8", "sa[by*32 + w*16 + i]", "sa[by*32 + i]", "TG50"),
+    "the scale of another column": ("int8", "sb[bx*16 + j]", "sb[bx*16]", "TG50"),
+    "the first half of the tile twice": ("int8", "sB[0, kk*32]", "sB[0, 0]", "TG50"),
+    "rows of 80 bytes that are at 72": ("int8", "pad 16", "pad 8", "TG182"),
+    "a half of k for all": ("doubles", "b[s*4, 0])", "b[4 - s*4, 0])", "TG50"),
+    "without the last rows": ("doubles", "ko < ceil(K / 8)", "ko < K // 8", "TG50"),
+    "columns for rows": ("stored", "ldmatrix_x4_trans(b", "ldmatrix_x4(b", "TG50"),
+    "stored as columns": ("stored", "stmatrix_x4(sC", "stmatrix_x4_trans(sC", "TG50"),
+    "the tiles of b the other way round": ("stored", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
     "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
 }
 
@@ -80,6 +89,7 @@ def test_right_ones_are_proved_for_all_sizes_and_run(stem: str) -> None:
         assert misbehaviour(pipeline.program(machine), sizes) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_ones_are_refused_or_refuted(name: str) -> None:
     stem, right, wrong, code = WRONG[name]

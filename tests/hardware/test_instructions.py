@@ -16,9 +16,9 @@ import pytest
 from tinygpu.category.term import Read, Var, reads
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.collective import TOGETHER, Instruction, Operand
-from tinygpu.model.instruction import shipped
+from tinygpu.model.instruction import library, shipped
 
-EVERY = [one for several in shipped().values() for one in several]
+EVERY = [one for name in library() for one in shipped(name)]
 Figure = Callable[[int, int, int, int], tuple[int, int]]  # groupID, threadID_in_group, warp of the warpgroup, element → row, column
 
 # ── the figures, as the manual words them: g is groupID, q threadID_in_group, i the number of the element ──────────

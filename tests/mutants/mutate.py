@@ -59,6 +59,7 @@ OTHERWISE |= {
     "shuffle_up": "shuffle_down",
     "shuffle_idx": "shuffle_xor",
 }
+OTHERWISE |= {"bitand": "bitor", "bitor": "xor", "xor": "bitor", "shl": "shr", "shr": "shl", "mulhi": "mul"}
 COMMUTE = ("add", "mul", "min", "max", "and", "or", "eq", "ne")
 DIVIDE = ("floordiv", "ceildiv", "mod")
 
@@ -182,6 +183,8 @@ def _own(node: Any) -> Ways:
                 yield f"{tensor} is 0", Const(0.0 if dtype in FLOATS else 0, dtype)
         case App():
             yield from _operation(node)
+        case Fold(monoid, dtype=dtype):
+            yield from ((f"{monoid} is {m}", replace(node, monoid=m)) for m in monoids_on(dtype) if m != monoid and m.accepts(dtype))
 
 
 def _assign(step: Assign) -> Ways:

@@ -53,7 +53,7 @@ DEFECTS = (
     Defect("an index may be as large as it likes", "obligations/width.py", "        if narrow:\n            yield fits", "        if not narrow:\n            yield fits", wrong("TG403_width")),
     Defect("a negative index is divided", "obligations/width.py", "goal = where.settled(conjunction(a >= 0, b >= 1))", "goal = where.settled(b >= 1)", wrong("TG404_negative_division")),
     Defect("a loop is left one turn early", "obligations/anew.py", "return _left(axis, value, old, axis.extent, Region(()))", "return _left(axis, value, old, axis.extent - 1, Region(()))", "tests/obligations/test_recurrence.py"),
-    Defect("an interval is too narrow", "category/bounds.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
+    Defect("an interval is too narrow", "category/bitrange.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
     # names: what is put in is not what was meant
     Defect("a tile is stored to outside of its array", "model/names.py", "return replace(made, guard=both(inside, made.guard)) if", "return replace(made, guard=made.guard) if", "tests/model/test_names.py::test_a_tile_carries_its_bounds"),
     Defect("a name may be of a cell that is written", "model/names.py", "if cell := next(cells, None):", "if cell := next(cells, None) and None:", wrong("TG172_named_before_it_is_written")),

@@ -30,7 +30,7 @@ def emitted(spec: str, *machines: str) -> tuple[str, tuple[Expected, ...]]:
 def module(file: str, machines: Sequence[Machine]) -> tuple[str, tuple[Expected, ...]]:
     """The module of machines, and what is to stand in it."""
     built = unproved(machines)
-    expected = (Expected(n, b.program, None, b.limits) for n, b in zip(launcher_names(machines), built, strict=True))
+    expected = (Expected(n, b.program, None, b.limits, b.cpu_limits) for n, b in zip(launcher_names(machines), built, strict=True))
     return emit(file, built), tuple(expected)
 
 

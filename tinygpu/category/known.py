@@ -117,7 +117,12 @@ class Known:
         return all(c >= 0 for c in shifted.values())
 
     def least(self, atom: Term) -> int | None:
-        """The least value known of an atom over the sizes."""
+        """The least value known of an atom over the sizes.
+
+        >>> c, g = Var("c"), Var("g")
+        >>> [Known.of({}, frozenset({g >= 1, c >= g - short})).least(c // g) for short in (0, 1)]
+        [1, 0]
+        """
         if atom in self.sizes.least:
             return self.sizes.least[atom]
         match atom:
@@ -128,11 +133,18 @@ class Known:
             case App("max", args):
                 forms = tuple(map(polynomial, args))
                 return next((n for n in (1, 0) if any(self.positive(plus(p, constant(n), -1)) for p in forms)), None)
+            case App("floordiv" | "ceildiv", (a, b)) if self.full(a, b):
+                return 1
             case App("floordiv" | "ceildiv", (a, b)) if any(over(polynomial(a), fact) for fact in self.sizes.facts):
                 return 0 if self.positive(polynomial(b)) else None
             case App("floordiv" | "ceildiv" | "min" | "xor", (a, b)):
                 return 0 if self.positive(polynomial(a)) and self.positive(polynomial(b)) else None
         return None
+
+    def full(self, a: Term, b: Term) -> bool:
+        """Whether a fact says that `a // b` is at least 1."""
+        more = plus(polynomial(a), polynomial(b), -1)
+        return any(over(more, fact) for fact in self.sizes.facts) and self.positive(plus(polynomial(b), ONE, -1))
 
 
 def over(p: Polynomial, fact: Polynomial) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from math import prod
 from string import Formatter
-from typing import Any
+from typing import Any, TypeAlias
 
 from tinygpu.category.term import Const, reads
 from tinygpu.diagnostic import Span
@@ -30,6 +30,7 @@ from tinygpu.syntax.node import rewritten
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.target import ARCHITECTURES
 
+Member: TypeAlias = tuple[tree.Instruction, dict[str, str]]  # with the numbers that stand for its variables
 PTX = {"i4": "s4", "i8": "s8", "i16": "s16", "i32": "s32", "i64": "s64"}  # what PTX calls a dtype, where it has another name
 
 
@@ -38,32 +39,46 @@ def instructions_of(one: tree.Instruction, file: Scope) -> tuple[Instruction, ..
     made: list[Instruction] = []
     for member, words in members(one):
         before = len(file.problems)
-        op = _op(member, file.problems)
-        for variant, found in zip(variants(op), elaborate_op(op, file), strict=False) if op else ():
-            dtypes = dict(variant)
-            whole = Whole(member, found, replace(file, dtypes=dtypes)).instruction(
-                {**words, **{n: PTX.get(d, d) for n, d in variant}}
-            )
-            made += [whole] if whole and len(file.problems) == before else []
+        made += chosen(member, words, file)
         if len(file.problems) > before:
             return ()  # the others would say the same
     return tuple(made)
 
 
+def chosen(member: tree.Instruction, words: Mapping[str, str], file: Scope) -> Iterator[Instruction]:
+    """The instruction for each choice of its dtypes."""
+    before, op = len(file.problems), _op(member, file.problems)
+    for variant, found in zip(variants(op), elaborate_op(op, file), strict=False) if op else ():
+        dtypes = {name: PTX.get(dtype, dtype) for name, dtype in variant}
+        whole = Whole(member, found, replace(file, dtypes=dict(variant))).instruction({**words, **dtypes})
+        if whole and len(file.problems) == before:
+            yield whole
+
+
 @cache
-def shipped() -> Mapping[str, tuple[Instruction, ...]]:
-    """The instructions that are known everywhere, by name: those of one name are told apart by what their operands are."""
-    path, found = f"{SHIPPED}{LIBRARY}instructions.tgpu", dict[str, tuple[Instruction, ...]]()
-    problems = Problems()
+def library() -> Mapping[str, tuple[Member, ...]]:
+    """The instructions that are known everywhere, as they are declared, by name: those of one name are told apart by what their operands are."""
+    path, found = f"{SHIPPED}{LIBRARY}instructions.tgpu", dict[str, tuple[Member, ...]]()
     for one in parse(read_text(path), path).declarations:
-        if isinstance(one, tree.Instruction):
-            for made in instructions_of(one, Scope(problems)):
-                found[made.name] = (*found.get(made.name, ()), made)
+        for member in members(one) if isinstance(one, tree.Instruction) else ():
+            found[member[0].name] = (*found.get(member[0].name, ()), member)
+    return found
+
+
+@cache
+def shipped(name: str) -> tuple[Instruction, ...]:
+    """The instructions of that name that are known everywhere.
+
+    >>> [one.archs for one in shipped("mma_m16n8k16")][:3], shipped("mma_m1n1k1")
+    ([('sm_90',), ('sm_80',), ('sm_80',)], ())
+    """
+    problems = Problems()
+    found = tuple(made for one, words in library().get(name, ()) for made in chosen(one, words, Scope(problems)))
     problems.stop()
     return found
 
 
-def members(one: tree.Instruction) -> Iterator[tuple[tree.Instruction, dict[str, str]]]:
+def members(one: tree.Instruction) -> Iterator[Member]:
     """The instruction for each choice of its numbers, whose values stand in its name where their variables stood.
 
     >>> from tinygpu.syntax.parse import parse

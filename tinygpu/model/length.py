@@ -9,6 +9,7 @@ the step is taken; whoever reads it does.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tinygpu.category.linear import as_written, plus, polynomial
 from tinygpu.category.term import Term
@@ -35,6 +36,10 @@ class Part:
     def without(self, target: tree.Cell) -> tree.Cell:
         """The left side without the time."""
         return replace(target, index=(*target.index[: self.place], *target.index[self.place + 1 :]))
+
+    def timeless(self, name: str, node: Any) -> Any:
+        """A cell of the state without the time; anything else as it is."""
+        return self.without(node) if isinstance(node, tree.Cell) and node.name == name and self.place < len(node.index) else node
 
     def bare(self, target: tree.Cell) -> tree.Cell:
         """The left side of a step, at `t`."""

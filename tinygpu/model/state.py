@@ -10,15 +10,18 @@ reads what was there before it, so that there is one such function. Its length i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from tinygpu.category.linear import as_written, polynomial
-from tinygpu.category.term import App, Var, equal, substitute
+from tinygpu.category.term import App, Read, Var, equal, substitute
 from tinygpu.model.length import Part, definitions, length, part
 from tinygpu.model.op import Equation, Tensor, put_in
+from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.ranges import Later
 from tinygpu.model.scope import Scope
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import rewritten
 
 Make = Callable[[tree.Cell, tree.Equation, int, Later, Scope], Equation | None]
 
@@ -51,12 +54,13 @@ class States:
             names = [at.name if isinstance(at, tree.Name) else "t + 1" for at in target.index]
             say("TG111.state_step", target.span, name=target.name, left=f"{target.name}[{', '.join(names)}]")
             return scope
-        base, extent = self.make(one.without(target), equation, 0, rest, scope), length(target.name, one.place, self.op, scope)
-        if base is None:
-            return scope
-        if extent is None:
+        timeless = tuple(rewritten(e, partial(one.timeless, target.name)) for e in rest)  # a base is as long as who reads the state says
+        base, extent = self.make(one.without(target), equation, 0, timeless, scope), length(target.name, one.place, self.op, scope)
+        if base is not None and extent is None:
             say("TG113.state", steps[0].span, name=target.name, time=steps[0].time)
-            return scope
+        if base is None or extent is None:  # and nothing more is said of who reads it
+            wrong = Tensor(target.name, UNKNOWN, tuple(Read("", (), UNKNOWN) for _ in target.index), "intermediate", target.span)
+            return replace(scope, tensors={**scope.tensors, target.name: wrong})
         shape = [a.extent for a in base.axes]
         shape.insert(one.place, extent)
         made = Tensor(target.name, base.value.dtype, tuple(shape), "intermediate", target.span)

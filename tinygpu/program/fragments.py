@@ -19,7 +19,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
 from tinygpu.model.collective import TOGETHER, Instruction, Operand, joined, split
-from tinygpu.model.instruction import shipped
+from tinygpu.model.instruction import library, shipped
 from tinygpu.model.value import index
 from tinygpu.program.expression import expression
 from tinygpu.program.tiles import Exprs, Tiles, form, has, looped, number, plus
@@ -116,9 +116,10 @@ class Fragments:
     def called(self, name: str, span: Span) -> tuple[Instruction, ...]:
         """The instructions of that name; none after a message."""
         own = tuple(one for one in self.reader.machine.instructions if one.name == name)
-        if not own and name not in shipped():
-            self.say("TG182.name", span, near=shipped(), name=name)
-        return own or shipped().get(name, ())
+        found = own or shipped(name)
+        if not found:
+            self.say("TG182.name", span, near=library(), name=name)
+        return found
 
     def together(self, count: int) -> tuple[list[tuple[Term, int]], Term] | None:
         """Which group of so many threads is at hand, by factors with their extents, and the number of the thread in it; None where the block is not

@@ -52,9 +52,8 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
 def reread(program: Program) -> Program:
     """`program → the program that its own statements give`, the same one where it is well formed. Raises TinygpuError where they give none,
     and ValueError where there is something that no text has."""
-    reader = Reader(
-        Machine(program.name, program.op, (), arch=program.arch), made=-sum(1 for _ in program.steps)
-    )  # as many as it has
+    made = -sum(1 for _ in program.steps)  # as many more as it has
+    reader = Reader(Machine(program.name, program.op, (), arch=program.arch), made=made)
     launches = reader.launches((*map(to_array, program.workspaces), *launched(program)))
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
@@ -206,7 +205,8 @@ class Reader:
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
-        known = names_of(Program("", self.op, ())) | words((self.machine.program, self.op.source))
+        given = (Launch(one.grid, one.block, ()) for one in self.machine.launches)  # whose factors its text may not speak of
+        known = names_of(Program("", self.op, tuple(given))) | words((self.machine.program, self.op.source))
         self.taken |= self.taken or {*known, *self.declared}
         return claimed(name, self.taken, "")
 

@@ -43,7 +43,7 @@ def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[D
     out: list[Diagnostic] = []
     for machine in machines:
         try:
-            validate(module, machine.name, machine.on_cpu, machine.counted)
+            validate(module, machine.name, machine.on_cpu, machine.cpu_limits)
             if machine.cpu is not None and not {*machine.cpu.where} <= {*machine.program.where}:
                 entry = function(module, f"{machine.name}_cpu", module.tree.body[0])
                 raise Differs(entry, "is proved only where its own preconditions hold", "the launcher checks those of the machine")

@@ -17,7 +17,6 @@ from typing import Any
 from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts, text, variables, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
-from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
@@ -40,12 +39,7 @@ class Expected:
     program: Program
     cpu: Program | None = None
     limits: tuple[Term, ...] = ()
-    cpu_limits: tuple[Term, ...] | None = None
-
-    @property
-    def counted(self) -> tuple[Term, ...]:
-        """What the launcher has to compare with the largest index of a CPU."""
-        return cpu_limits(self.on_cpu) if self.cpu_limits is None else self.cpu_limits
+    cpu_limits: tuple[Term, ...] = ()
 
     @property
     def on_cpu(self) -> Program:
@@ -68,7 +62,7 @@ def launched(module: Module, expected: Expected, function: ast.FunctionDef) -> L
     formed(module, function, program)
     found = table(module, name, function)
     names = [] if program.arch == CPU else [kernel_name(name, program, n) for n in range(len(program.launches))]
-    wide, starts, counted = asked(program), aligned(program), expected.counted
+    wide, starts, counted = asked(program), aligned(program), expected.cpu_limits
     assumed: dict[str, Any] = {"where": _words(where(program)), "limits": _words(expected.limits), "counted": _words(counted)}
     assumed["wide"] = _words(wide), starts
     compared(found, table_of(program, expected.limits, unpack(cpu).workspaces, counted, names) | assumed)
