@@ -184,7 +184,9 @@ def _own(node: Any) -> Ways:
         case App():
             yield from _operation(node)
         case Fold(monoid, dtype=dtype):
-            yield from ((f"{monoid} is {m}", replace(node, monoid=m)) for m in monoids_on(dtype) if m != monoid and m.accepts(dtype))
+            yield from (
+                (f"{monoid} is {m}", replace(node, monoid=m)) for m in monoids_on(dtype) if m != monoid and m.accepts(dtype)
+            )
 
 
 def _assign(step: Assign) -> Ways:

@@ -7,9 +7,11 @@ and the machine that was at work, as others are built beside it.
 from __future__ import annotations
 
 import keyword
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from tinygpu import runtime
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tinygpu.pipeline import Each
 
 T = TypeVar("T")
+SOON = 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
     which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
 
-    found: dict[int, Part] = {}
+    found, start = dict[int, Part](), perf_counter()
     for number, part in begun(partial(prove, path, limit, raising), machines, each):
         if isinstance(part, Wrong):
             return unmade([*found.values()], part)
@@ -73,7 +76,7 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
     if not parts or len(ready) < len(parts):
         return made
     place = "the module" if output == "-" else str(target(path, output))
-    read = partial(pipeline.read_back, titled(path), ready, place, each)
+    read = partial(pipeline.read_back, titled(path), ready, place, each if perf_counter() - start > SOON else map)
     whole = attempt(path, raising, partial(pipeline.timely, limit * len(ready), machines[-1], read))
     if isinstance(whole, Wrong):
         return unmade(parts, whole)
@@ -83,11 +86,13 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
 
 def begun(run: Callable[[Machine], T], machines: Sequence[Machine], each: Each) -> Iterator[tuple[int, T]]:
     """What comes of each machine, by its number; of those of a family, which have much in common, the first one before the others, so that
-    whichever process does these knows what was found of it."""
+    whichever process does these knows what was found of it. What is done soon is done here: another process would find all of it again."""
     first = {machine.name: number for number, machine in reversed([*enumerate(machines)])}
     shared = sorted(first.values()) if len(first) < len(machines) else []
-    rest = [number for number in range(len(machines)) if number not in shared]
+    rest, start = deque(number for number in range(len(machines)) if number not in shared), perf_counter()
     yield from ((number, run(machines[number])) for number in shared)
+    while rest and perf_counter() - start < SOON:
+        yield rest[0], run(machines[rest.popleft()])
     yield from zip(rest, each(run, [machines[number] for number in rest]), strict=True)
 
 

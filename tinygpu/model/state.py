@@ -54,7 +54,9 @@ class States:
             names = [at.name if isinstance(at, tree.Name) else "t + 1" for at in target.index]
             say("TG111.state_step", target.span, name=target.name, left=f"{target.name}[{', '.join(names)}]")
             return scope
-        timeless = tuple(rewritten(e, partial(one.timeless, target.name)) for e in rest)  # a base is as long as who reads the state says
+        timeless = tuple(
+            rewritten(e, partial(one.timeless, target.name)) for e in rest
+        )  # a base is as long as who reads the state says
         base, extent = self.make(one.without(target), equation, 0, timeless, scope), length(target.name, one.place, self.op, scope)
         if base is not None and extent is None:
             say("TG113.state", steps[0].span, name=target.name, time=steps[0].time)
