@@ -131,7 +131,7 @@ def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: 
     before: list[Step] = []
     fresh: set[str] = set()
     for array in (a for a in copies if a in here):
-        if touches(copies[array], fresh):
+        if any(not own(copies[array], copies[other], other) for other in fresh):
             before.append(Sync(span=tiles[array].span))
             fresh = set()
         before.extend(copies[array])
@@ -139,6 +139,14 @@ def placed(tiles: Tiles, copies: Mapping[str, tuple[Step, ...]], at: str, body: 
     barrier = Sync(span=tiles[here[0]].span)
     after = (barrier,) if turns and read_last(body, set(here)) else ()
     return (*before, barrier, *body, *after)
+
+
+def own(body: Sequence[Step], copy: Sequence[Step], array: str) -> bool:
+    """Whether a body reads of an array what the thread at hand has put there itself, by a copy in the same place of each thread's time."""
+    stored = {s.index for s in steps(tuple(copy)) if isinstance(s, Assign) and s.target == array}
+    read = {r.index for s in steps(tuple(body)) for r in reads_of(s) if r.tensor == array}
+    loops = {s.axis.name for s in steps((*copy, *body)) if isinstance(s, For)}
+    return not read or (read == stored and len(read) == 1 and not any(variables(i) & loops for index in read for i in index))
 
 
 def read_last(body: Sequence[Step], arrays: set[str]) -> bool:
