@@ -103,8 +103,8 @@ def members(one: tree.Instruction) -> Iterator[Member]:
 def _op(one: tree.Instruction, problems: Problems) -> tree.Op | None:
     """What the instruction computes: an op from the other operands to the target of its one equation."""
     equations = [line for line in one.body if isinstance(line, tree.Assign)]
-    for line in [line for line in equations[1:] if line.guard is None] + [e for e in equations if e.guard or e.atomic]:
-        problems.say("TG180.equation", line.span, name=one.name)
+    if beyond := [e for at, e in enumerate(equations) if at or e.guard or e.atomic]:
+        problems.say("TG180.equation", beyond[0].span, name=one.name)
         return None
     if not equations:
         problems.say("TG180.none", head(one.span, f"instruction {one.name}"), name=one.name)
@@ -233,8 +233,7 @@ class Whole:
             say("TG181.lost", line.span, name=operand.name, digit=min(lost))
         if len(self.scope.problems) > before:
             return None
-        free = tuple(Digit(d.name, d.extent) for d in cells)
-        return replace(operand, places=places, cells=free)
+        return replace(operand, places=places, cells=cells)
 
     def once(self, names: Sequence[str], span: Span) -> None:
         """Says which digit stands twice."""
