@@ -16,7 +16,8 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
-from tinygpu.program.step import Array, Assign, For, If, Step
+from tinygpu.program.instruction import matrix
+from tinygpu.program.step import Array, Assign, For, If, Step, Sync
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.wide import Move, move, moves
 
@@ -52,6 +53,13 @@ class CudaBody(Body):
                 lines += self.step(step)
             step = after
         return lines
+
+    def step(self, step: Step) -> Lines:
+        """One step; an instruction is one call."""
+        if isinstance(step, Sync) and step.begins:
+            elements = [Read(name, place, "u32") for name, place in step.begins.operands]
+            return self.call(self.scope.names[matrix(step.begins.instruction)], elements)
+        return Body.step(self, step)
 
     def array(self, step: Array) -> Lines:
         """A local array, a plain variable for one cell, or a pointer to a shared array, from its first byte in the block's memory on."""

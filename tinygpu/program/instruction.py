@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from tinygpu.category.dtype import HALVES, INTEGERS, NARROW, NATIVE, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
+from tinygpu.category.term import reads
+from tinygpu.model.collective import Instruction
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -78,3 +80,17 @@ INSTRUCTIONS: Rows = {
     "constant": ("constant_memory()", Atom("constant")),
     "shared": ("shared_memory(0)", Atom("shared")),
 }
+
+
+def matrix(one: Instruction) -> str:
+    """What makes an instruction that many lanes run: its text, and of each operand whether it is read or written, and the cells of a lane.
+
+    >>> from tinygpu.model.instruction import shipped
+    >>> matrix(shipped("ldmatrix_x2")[0])
+    "matrix('ldmatrix.sync.aligned.m8n8.x2.shared.b16 {f}, [{s}];', 'f:w:4 s:row')"
+    """
+    (equation,) = one.op.equations
+    read = {r.tensor for r in reads(equation.value)} | ({equation.target} if one.update else set())
+    ways = {o.name: "r" * (o.name in read) + "w" * (o.name == equation.target) for o in one.operands}
+    form = (f"{o.name}:{ways[o.name]}:{o.count}" if o.kind == "fragment" else f"{o.name}:row" for o in one.operands)
+    return f"matrix({one.ptx!r}, {' '.join(form)!r})"

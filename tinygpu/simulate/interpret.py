@@ -8,6 +8,7 @@ seen by the arrays' shadows.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import assert_never
 
 import numpy as np
@@ -19,6 +20,7 @@ from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.space import Space
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, Call, For, Ghost, If, Step, Sync
 from tinygpu.program.traverse import terms
@@ -44,7 +46,7 @@ class Run:
     env: dict[str, Value]
     factors: tuple[str, ...]
     arrays: dict[str, Memory]
-    clock: Clock
+    clocks: Mapping[Space, Clock]
     faults: Faults
     budget: list[int]
     vectorise: bool
@@ -138,8 +140,11 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 for term in terms(step):
                     run.value(term, mask)
                 if isinstance(step, Sync):
-                    there = complete_groups(step.word, step.scope, mask, run.place(), run.faults)
-                    (run.clock.block_barrier if step.scope == "block" else run.clock.warp_barrier)(there)
+                    whole = "block" if step.scope == "block" else "warp"
+                    there = complete_groups(step.word, whole, mask, run.place(), run.faults)
+                    for space, clock in run.clocks.items():
+                        if step.scope in space.ordered:
+                            (clock.block_barrier if whole == "block" else clock.warp_barrier)(there)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)
