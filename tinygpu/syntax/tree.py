@@ -123,7 +123,17 @@ class IfClause(Node, if_clause="condition clauses", shown="if {condition:disjunc
 
 
 Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Arrays | Binding  # a word and a list
-Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause | IfClause
+
+
+class Use(Node, use="name indices lanes", shown="use {name}{indices} by {lanes}"):
+    """`use mma_m16n8k16(i: im, j: jn, k: ka) by lane`: each index of an instruction is a factor, and its lanes are those of the block."""
+
+    name: str
+    indices: Group
+    lanes: Expr
+
+
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | Use | ProgramClause | IfClause
 
 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
