@@ -130,10 +130,11 @@ def outer(launch: Launch, names: frozenset[str]) -> set[str]:
 
 def pointwise(machine: Machine) -> Machine:
     """`machine → machine` for the same op: a launch for each equation, a thread for each point of it, its folds in the thread's own time. The
-    identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces."""
+    identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces. What an
+    instruction computes is one equation with what is done with it."""
     op = machine.op
     between = {t.name for t in op.intermediates}
-    views = {t.name: op.equation(t.name) for t in op.intermediates if t.role == VIEW}
+    views = {t.name: op.equation(t.name) for t in op.intermediates if t.role == VIEW or machine.use is not None}
     launches = tuple(every(replace(e, value=put_in(e.value, views)), between) for e in op.equations if e.target not in views)
     spaces = tuple(replace(op.tensor(name), role="workspace") for one in launches for name in one.leaves)
     return replace(machine, program=None, use=None, launches=launches, workspaces=spaces)

@@ -87,7 +87,7 @@ class Text:
 
     def array(self, operand: Operand, stage: Stage) -> tree.Array:
         """The tile of an operand in shared memory; without a layout it is the one in which no two of eight rows are in one bank."""
-        extents = [stage.sides[axis].extent for axis in stage.order]
+        extents = [stage.sides[axis].extent for axis in long(stage)]
         place = placed(stage.layout) or (self.spread(operand, extents[-1]) if self.mover(operand) else None)
         return tree.Array("shared", self.tiles[stage.name], operand.dtype, tuple(map(number, extents)), (), place)
 
@@ -105,9 +105,9 @@ class Text:
     def copy(self, operand: Operand, stage: Stage) -> tree.Statement:
         """`copy s[i, k] = A[by*64 + i, ko*32 + k | 0]`, which the threads of the block share."""
         names = {side.name: claimed(side.name, {*self.taken}, "") for side in stage.sides}
-        points = [Var(names[side.name]) for side in stage.sides]
+        points = [Var(names[side.name]) if side.extent > 1 else Const(0) for side in stage.sides]
         there = tuple(expression(i, inside=True) for i in stage.outside(points))
-        local = tuple(tree.Name(points[axis].name) for axis in stage.order)
+        local = tuple(tree.Name(names[stage.sides[axis].name]) for axis in long(stage))
         return tree.Copy(tree.Assign(tree.Cell(self.tiles[stage.name], local), tree.Cell(stage.tensor, there, NONE)))
 
     # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -156,12 +156,12 @@ class Text:
     def place(self, operand: Operand, stage: Stage) -> list[Term]:
         """Where in its tile an element of an operand lies."""
         index = self.of.index(operand.name)
-        return [simplify(stage.sides[axis].inside(index[axis]), self.of.box) for axis in stage.order]
+        return [simplify(stage.sides[axis].inside(index[axis]), self.of.box) for axis in long(stage)]
 
     def mover(self, operand: Operand) -> Instruction | None:
         """The instruction that brings in rows of an operand's tile, if one does."""
         of, stage = self.of, self.of.stages.get(operand.name)
-        if stage is None or len(stage.order) != 2:
+        if stage is None or len(long(stage)) != 2:
             return None
         place, names = self.place(operand, stage), of.variables(operand.name)
         first = next((n for n, v in enumerate(names) if v in variables(place[0])), None)
@@ -206,3 +206,8 @@ class Text:
             return tree.Assign(target, given, "", None if guard == TRUE else expression(guard))
 
         return self.cells(of.target, step)
+
+
+def long(stage: Stage) -> list[int]:
+    """The axes of a tile that have more than one element, slowest first."""
+    return [axis for axis in stage.order if stage.sides[axis].extent > 1]

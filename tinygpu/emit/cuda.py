@@ -101,7 +101,7 @@ def kernel_source(program: Program, number: int) -> str:
     labels |= first_names(firsts, labels, taken)
     known = frozenset({*program.op.sizes, *(a.name for a in launch.axes)})
     swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
-    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts, frozenset(fragments))
     decoded = thread_lines(launch, scope)
     lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)

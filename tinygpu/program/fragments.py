@@ -154,7 +154,9 @@ class Fragments:
             made = replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
             return replace(made, index=tuple(map(flat, made.index))) if isinstance(made, tree.Cell) else made
 
-        yield from looped(turns, tuple(put(one.body)), one.span)
+        operand = tiles.operand
+        near = operand.cells[-1:] == operand.places[-1][-1:]  # then the innermost loop goes along the last index
+        yield from looped(turns, tuple(put(one.body)), one.span, turns[-1][0] if near else "")
 
     def mine(self, cell: tree.Cell, one: tree.Cells, tiles: Tiles, place: Exprs) -> tree.Cell:
         """An element of a fragment that the lane at hand has: at the names of the loop, of a fragment of which it has the same elements."""

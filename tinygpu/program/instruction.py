@@ -76,6 +76,7 @@ INSTRUCTIONS: Rows = {
     **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},
     **{f"shuffle_{way}": (f"shuffle({way!r})", Atom("shuffle", way)) for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
     "upto": ("counted()", Atom("upto")),
+    "unrolled": ("counted('unrolled')", Atom("upto")),
     "between": ("counted('between')", Atom("between")),
     "constant": ("constant_memory()", Atom("constant")),
     "shared": ("shared_memory(0)", Atom("shared")),

@@ -127,8 +127,10 @@ def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
     return one if start is None or start == number(0) else start if one == number(0) else flat(tree.Binary("+", start, one))
 
 
-def looped(turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span) -> tuple[tree.Statement, ...]:
-    """Unrolled loops around statements."""
+def looped(
+    turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span, beside: str = ""
+) -> tuple[tree.Statement, ...]:
+    """Unrolled loops around statements; the one of neighbours in memory, `beside`, may be one access."""
     for name, extent in reversed(turns):
-        body = (tree.For(name, number(extent, span), body, "register", span=span),)
+        body = (tree.For(name, number(extent, span), body, "vector" if name == beside else "register", span=span),)
     return body
