@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tests.emit.warps import run_block, stopping
+from tinygpu.category.dtype import DTYPE, PACKED
 from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import HELD, load
@@ -24,7 +25,7 @@ from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_pa
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
 from tinygpu.program.step import Launch, Program, loops_around
 
-STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
+STORED = {"bool": np.uint8, **{name: np.dtype(f"uint{DTYPE[name].bits}") for name in PACKED}}
 POISON = 0x5A
 
 
@@ -290,8 +291,6 @@ def arguments_of(
 def memory_of(dtype: str, values: Any) -> np.ndarray:
     """An input as memory has it."""
     array = np.asarray(values)
-    if dtype == "bf16":
-        return (np.asarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    if dtype == "f16":
-        return array.astype(np.float16).view(np.uint16)
+    if dtype in PACKED:
+        return bits_of(array, dtype)
     return array.astype(STORED.get(dtype, HELD[dtype]))
