@@ -31,11 +31,11 @@ LARGEST = 31  # bits of an address
 LINE = 128  # bytes of shared memory that all banks hold together
 
 
-def spread(row: int, piece: int, bytes_: int) -> tuple[int, int, int] | None:
+def conflict_free(row: int, piece: int, bytes_: int) -> tuple[int, int, int] | None:
     """The swizzle of rows of so many elements, of so many bytes each, that exchanges pieces by rows, so that what lies in one column of pieces is in all
     banks before it is in one twice; none where a row is no power of two, or one piece.
 
-    >>> spread(32, 8, 2), spread(64, 8, 2), spread(128, 8, 2), spread(32, 1, 4), spread(48, 8, 2), spread(8, 8, 2)
+    >>> conflict_free(32, 8, 2), conflict_free(64, 8, 2), conflict_free(128, 8, 2), conflict_free(32, 1, 4), conflict_free(48, 8, 2), conflict_free(8, 8, 2)
     ((2, 3, 3), (3, 3, 3), (3, 3, 4), (5, 0, 5), None, None)
     """
     if row & (row - 1) or row <= piece:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import spread
+from tinygpu.category.layout import conflict_free
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, substitute, variables
 from tinygpu.category.text import claimed
@@ -94,7 +94,7 @@ class Text:
     def spread(self, operand: Operand, row: int) -> tree.Place | None:
         """Pieces of 16 bytes, exchanged by rows."""
         size = BYTES[operand.dtype]
-        found = spread(row, PIECE // size, size)
+        found = conflict_free(row, PIECE // size, size)
         return tree.Place("swizzle", tuple(map(number, found))) if found else None
 
     def filled(self, at: str) -> Body:

@@ -59,8 +59,8 @@ class CudaBody(Body):
     def step(self, step: Step) -> Lines:
         """One step; an instruction is one call."""
         if isinstance(step, Sync) and step.begins:
-            elements = [Read(name, place, "u32") for name, place in step.begins.operands]
-            return self.call(self.scope.names[matrix(step.begins.instruction)], elements)
+            name, operands = self.scope.names[matrix(step.begins.instruction)], step.begins.operands
+            return self.call(name, [Read(array, place, "u32") for array, place in operands])
         return Body.step(self, step)
 
     def array(self, step: Array) -> Lines:
@@ -128,9 +128,7 @@ class CudaBody(Body):
 
     def shuffled_first(self, step: Assign) -> tuple[Lines, Assign, Scope]:
         """`and`, `or` and a choice leave out what they do not need, but every lane takes part in a shuffle: there it is made beforehand."""
-        lines: Lines = []
-        kept: dict[Term, Read] = {}
-        scope = self.scope
+        lines, kept, scope = Lines(), dict[Term, Read](), self.scope
 
         @memoised
         def made(term: Term) -> Term:

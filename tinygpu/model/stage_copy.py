@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import PLAIN, Layout, fault, spread
+from tinygpu.category.layout import PLAIN, Layout, conflict_free, fault
 from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
@@ -178,4 +178,4 @@ def _chosen(
     if row & (row - 1) or row <= lanes:
         scope.problems.say("TG545.row", layout.span, row=row)
         return None
-    return spread(row, lanes, size)
+    return conflict_free(row, lanes, size)
