@@ -60,7 +60,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read or a write of `array[index]`; `index` is resolved."""
+    """A read or a write of `array[index]`; `index` is resolved. A `pending` one lands later."""
 
     array: str
     index: tuple[Term, ...]
@@ -70,6 +70,7 @@ class Access:
     write: bool
     atomic: str
     place: Place
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
