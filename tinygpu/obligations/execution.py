@@ -118,19 +118,12 @@ class Execution:
         return point.inside(*place.axes[len(point.axes) :]).under(*further)
 
     def access(
-        self,
-        name: str,
-        index: tuple[Term, ...],
-        point: Region,
-        span: Span,
-        write: bool = False,
-        atomic: str = "",
-        pending: bool = False,
+        self, name: str, index: tuple[Term, ...], point: Region, span: Span, write: bool = False, atomic: str = ""
     ) -> Cells | None:
         """What is known of an array that is accessed: nothing of an input."""
         cells = self.state.get(name) or self.memory.get(name)
         extents = cells.local.extents if cells else self.program.op.tensor(name).shape
-        self.events.append(Access(name, index, extents, point, span, write, atomic, self.place, pending))
+        self.events.append(Access(name, index, extents, point, span, write, atomic, self.place))
         return cells
 
     def run(self, body: tuple[Step, ...], point: Region) -> None:
@@ -165,7 +158,7 @@ class Execution:
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
             step = replace(step, value=step.whole, update="")
         value = self.observe(step.value, inner, step.span)
-        known = self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "", step.pending)
+        known = self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
         cells = known or unstored(self.program.op, step.target)
         if step.update:
             self.events.append(Value(self.resolve(cells.at(index), inner), inner, step.span))

@@ -24,7 +24,7 @@ from tinygpu.obligations.barriers import LATER
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
-from tinygpu.program.step import Commit, For, Launch, Program, Step, Sync, Wait
+from tinygpu.program.step import Assign, Commit, For, Launch, Program, Step, Sync, Wait
 from tinygpu.program.traverse import Body, Path, at
 from tinygpu.record import dataclass, replace
 
@@ -160,12 +160,19 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         accesses = [a for a in trace.of(Access) if a.array == name]
         for first in accesses:
             for second in accesses:
-                if first.pending or second.pending:
-                    launch = program.launches[first.place.launch]
-                    claim = under_way if first.pending else over
+                launch = program.launches[first.place.launch]
+                if begins(launch, first) or begins(launch, second):
+                    claim = under_way if begins(launch, first) else over
                     yield from (
                         claim(launch, first, second, flow) for flow in flows(launch.body, first.place.path, second.place.path)
                     )
+
+
+def begins(launch: Launch, access: Access) -> bool:
+    """Whether an access is what a copy writes."""
+    *_, (body, position) = at(launch.body, access.place.path)
+    step = body[position]
+    return access.write and isinstance(step, Assign) and step.pending
 
 
 @dataclass(frozen=True, slots=True)

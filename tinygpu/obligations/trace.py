@@ -60,7 +60,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read or a write of `array[index]`; `index` is resolved. A `pending` one lands later."""
+    """A read or a write of `array[index]`; `index` is resolved."""
 
     array: str
     index: tuple[Term, ...]
@@ -70,7 +70,6 @@ class Access:
     write: bool
     atomic: str
     place: Place
-    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,12 +246,9 @@ class Fragments:
     def fits(self, operand: Operand, cell: tree.Cell) -> bool:
         """Whether an operand may be a tile there: of a fragment that lies as the instruction wants it, or of an array in shared memory."""
         if operand.kind != "fragment":  # of an array of several tiles, the first indices say which
-            array = self.shared.get(cell.name)
-            return (
-                len(cell.index) >= len(operand.shape)
-                and array is not None
-                and self.reader.scope(()).dtypes.get(array.dtype, array.dtype) == operand.dtype
-            )
+            array, dtypes = self.shared.get(cell.name), self.reader.scope(()).dtypes
+            held = "" if array is None else dtypes.get(array.dtype, array.dtype)
+            return len(cell.index) >= len(operand.shape) and held == operand.dtype
         tiles = self.tiles.get(cell.name)
         return (
             tiles is not None

@@ -8,6 +8,7 @@ groups what its waits have told; others know of them what it knew at the last ba
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from tinygpu.simulate.fault import EACH, At, Faults, UnderWay
 from tinygpu.simulate.group import Execution, Group
 
 if TYPE_CHECKING:
-    from tinygpu.simulate.shadow import Access
+    from tinygpu.simulate.shadow import Access, Clock, Log
 
 
 @dataclass(slots=True)
@@ -84,8 +85,18 @@ class Flights:
             np.zeros(size, np.int64),
         )
 
-    def begin(self, access: Access, groups: Groups) -> None:
-        """Copies begin."""
+    def begin(self, access: Access, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
+        """Copies begin; faults where the same thread has touched the cell before, as the logs of other accesses say, with no barrier since."""
+        scale, groups = clock.scales[-1], clock.copies
+        for highest, lowest in (log.pairs[-1] for log in plain):
+            rising, falling, mine = highest[access.address], lowest[access.address], scale.thread[access.lane]
+            first = scale.threads(rising) == mine
+            both = (rising >= scale.floor[access.lane]) & (first | (scale.threads(falling, True) == mine))
+            for point in np.flatnonzero(both)[:EACH]:
+                key = int((rising if first[point] else falling)[point])
+                at = clock.who(key, not first[point], int(access.address[point]) // self.each)
+                self.say(access, int(point), at, "copies over", faults)
+        assert groups is not None, "where something is copied groups are counted"
         self.group[access.address], self.copier[access.address] = groups.ended[access.lane], access.lane
         self.begun[access.address], self.point[access.address] = len(self.places), access.position
         self.places.append((access.place, access.shape))

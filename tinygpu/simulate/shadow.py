@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.arrays import COPY, READ, STORE
+from tinygpu.program.arrays import COPY, PLAIN_ACCESSES, READ, STORE
 from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
@@ -146,9 +146,8 @@ class Clock:
     @classmethod
     def of_block(cls, group: Group, warp_barriers: bool, copies: bool = False) -> Clock:
         """The clock of shared memory: barriers order the threads of a block."""
-        sides = (WARP, 1) if warp_barriers else (1,)
-        scales = tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides)
-        return cls(group, Moments(), scales, copies=Groups.of(group) if copies else None)
+        sides, known = (WARP, 1) if warp_barriers else (1,), Groups.of(group) if copies else None
+        return cls(group, Moments(), tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides), copies=known)
 
     @classmethod
     def of_launch(cls, group: Group, blocks: int, moments: Moments) -> Clock:
@@ -226,15 +225,6 @@ class Log:
             falls = falls & np.logical_not(first)
         return None if key is None or not (key >= 0).any() else (key, falls)
 
-    def own(self, access: Access, clock: Clock) -> Iterator[tuple[int, int]]:
-        """The first few points that the same thread has touched before, with no barrier since, each with the key of that."""
-        (highest, lowest), scale = self.pairs[-1], clock.scales[-1]
-        rising, mine = highest[access.address], scale.thread[access.lane]
-        now, first = rising >= scale.floor[access.lane], scale.threads(rising) == mine
-        last = scale.threads(lowest[access.address], True) == mine
-        for point in np.flatnonzero(now & (first | last))[:EACH]:
-            yield int(point), int((rising if first[point] else lowest[access.address])[point])
-
 
 @dataclass(slots=True)
 class Shadow:
@@ -255,7 +245,10 @@ class Shadow:
         """Notes an access, and as faults those that it makes with earlier ones, or with others of its own."""
         base = self.clock.open(access)
         if self.clock.copies is not None:
-            self._land(kind, access, self.clock.copies, faults)
+            self.flights = self.flights or Flights.of(self.name, self.extents, self.size, max(1, self.each))
+            self.flights.meet(access, self.clock.copies, "reads" if kind == READ else "writes", faults)
+        if self.flights is not None and kind == COPY:
+            self.flights.begin(access, self.clock, (log for other, log in self.logs.items() if other != COPY), faults)
         if self.mixed:
             for other, log in self.logs.items():
                 if other != kind and (kind != READ or other != READ):
@@ -267,18 +260,6 @@ class Shadow:
             self._report(kind, kind, self.logs[kind], access, base, faults)
         elif kind == STORE:
             self._store(access, base, faults)
-
-    def _land(self, kind: str, access: Access, groups: Groups, faults: Faults) -> None:
-        """Copies that are under way where somebody comes; then, of a copy, that it begins."""
-        flights = self.flights = self.flights or Flights.of(self.name, self.extents, self.size, max(1, self.each))
-        flights.meet(access, groups, "reads" if kind == READ else "writes", faults)
-        if kind != COPY:
-            return
-        for log in (log for other, log in self.logs.items() if other != COPY):
-            for point, key in log.own(access, self.clock):
-                first = self.clock.who(key, False, int(access.address[point]) // max(1, self.each))
-                flights.say(access, point, first, "copies over", faults)
-        flights.begin(access, groups)
 
     def _store(self, access: Access, base: int, faults: Faults) -> None:
         """In one launch an element is stored once, whoever does it."""
@@ -303,8 +284,7 @@ class Shadow:
             first = self.clock.who(key, falls, address // max(1, self.each))
             at = access.place.at(access.shape, int(access.position[point]))
             what = "-".join(READ if k == READ else "write" for k in (other, kind))
-            plain = (READ, STORE, COPY)
-            atomic = (other not in plain, kind not in plain)
+            atomic = (other not in PLAIN_ACCESSES, kind not in PLAIN_ACCESSES)
             scope = "block" if self.clock.per_block else "launch"
             index = unflat(address % max(1, self.each), self.extents)
             faults.add(Race(at, self.name, index, first, what, scope, atomic), access.place.span)
