@@ -45,11 +45,7 @@ SIZES: dict[tuple[str, ...], list[tuple[int, ...]]] = {
     ("n", "m"): [(0, 1), (300, 70)],
     ("M", "K", "N"): [(1, 0, 1), (9, 3, 12), (17, 18, 20), (65, 2, 4)],
 }
-SIZES_OF = {
-    "text ring_difference": [(0,), (512,)],
-    "text ring_of_copies": [(1, 1), (2, 37), (1, 64)],
-    "text total_two": [(0,), (300,)],
-}
+SIZES_OF = {"text ring_difference": [(0,), (512,)], "text total_two": [(0,), (300,)]}
 PIECES = {
     "matmul_tile": ("def matmul_tile(A, B, C, M, K, N)",),
     "saxpy_v4": ("ix(i0 + 3) < n",),  # conditions are asked of the last lane

@@ -15,8 +15,8 @@ import pytest
 from benchmarks.machine_code import disassembler, gate, missing
 from tests.emit import interpreter
 from tests.emit.interpreter import run
+from tests.emit.test_cuda import agrees
 from tests.emit.test_cuda_prelude import needs_cuda
-from tests.program.library import TEXTS
 from tests.validate.mutants import mutants
 from tinygpu import pipeline
 from tinygpu.model.machine import Machine
@@ -33,6 +33,7 @@ from tinygpu.validate.typed import Differs
 
 SPECS = Path(__file__).parent / "specs"
 RING = (SPECS / "rings.tgpu").read_text().replace("param S in {2, 3, 4}", "param S = 3")
+SMALL = (SPECS / "ring_of_copies.tgpu").read_text()
 COPIES = (SPECS / "copies.tgpu").read_text()
 LOOP = RING.index("    for ko")
 ROUND = ("      wait S - 2\n      barrier\n", "")
@@ -93,6 +94,7 @@ def test_a_ring_is_proved_however_it_waits(name: str) -> None:
     assert isinstance(pipeline.check(machine(RIGHT[name])), Proof)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_ones_are_refuted(name: str) -> None:
     text, codes = WRONG[name]
@@ -129,10 +131,15 @@ def test_copies_are_in_the_machine_code_and_before_sm_80_none_are_needed() -> No
     assert not old.count("LDGSTS") and (not disassembler() or old.wide(False, 16) >= 8)
 
 
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 37), (1, 64)])
+def test_the_text_computes_the_equation_however_late_copies_land(sizes: tuple[int, int]) -> None:
+    agrees(pipeline.program(machine(SMALL)), dict(zip("RN", sizes, strict=True)))
+
+
 @pytest.mark.sampled
 def test_a_mutant_of_the_text_is_refused_or_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of copies, waits and commits, whose copies land as late as they may."""
-    given = machine(TEXTS["ring_of_copies"])
+    given = machine(SMALL)
     built = pipeline.built(pipeline.check(given), given)  # type: ignore[arg-type]
     (expected,) = pipeline.expected([built])
     module, program = read(pipeline.module("ring.tgpu", [built])), replace(built.program, name=expected.name)

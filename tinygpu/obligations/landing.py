@@ -158,14 +158,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for name in program.shared:
         accesses = [a for a in trace.of(Access) if a.array == name]
-        for first in accesses:
-            for second in accesses:
-                launch = program.launches[first.place.launch]
-                if begins(launch, first) or begins(launch, second):
-                    claim = under_way if begins(launch, first) else over
-                    yield from (
-                        claim(launch, first, second, flow) for flow in flows(launch.body, first.place.path, second.place.path)
-                    )
+        begun = [a for a in accesses if begins(program.launches[a.place.launch], a)]
+        pairs = [(a, b, under_way) for a in begun for b in accesses] + [
+            (a, b, over) for a in accesses if a not in begun for b in begun
+        ]
+        for first, second, claim in pairs:
+            launch = program.launches[first.place.launch]
+            yield from (claim(launch, first, second, flow) for flow in flows(launch.body, first.place.path, second.place.path))
 
 
 def begins(launch: Launch, access: Access) -> bool:
