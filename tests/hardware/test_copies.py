@@ -115,7 +115,7 @@ def test_the_second_checker_sees_it_too(name: str) -> None:
 
 
 def test_the_second_checker_agrees_with_what_is_right() -> None:
-    assert isinstance(rerun(pipeline.program(machine(RING))), Agreement)
+    assert isinstance(rerun(pipeline.program(machine(SMALL))), Agreement)
 
 
 def test_copies_are_in_the_machine_code_and_before_sm_80_none_are_needed() -> None:
