@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from tests.emit.warps import run_block, stopping
+from tinygpu.category.dtype import DTYPE, PACKED
+from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import HELD, load, round_bf16
+from tinygpu.category.number import HELD, load
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
 from tinygpu.program.step import Launch, Program, loops_around
 
-STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
+STORED = {"bool": np.uint8, **{name: np.dtype(f"uint{DTYPE[name].bits}") for name in PACKED}}
 POISON = 0x5A
 
 
@@ -201,14 +203,10 @@ def conversion(name: str) -> Callable[[Any], Any]:
     if name.startswith("trunc_"):
         kind, limit = kinds[name[6:]], limits[name[6:]]
         return lambda x: kind(0 if math.isnan(x) else min(max(math.trunc(min(max(float(x), -1e30), 1e30)), limit.min), limit.max))
-    return {
-        "f16_bits": lambda x: np.float16(x).view(np.uint16),
-        "f16_value": lambda b: np.float32(b.view(np.float16)),
-        "round_f16": lambda x: np.float32(np.float16(x)),
-        "bf16_bits": lambda x: np.uint16(np.float32(round_bf16(np.float32(x))).view(np.uint32) >> np.uint32(16)),
-        "bf16_value": lambda b: (np.uint32(b) << np.uint32(16)).view(np.float32),
-        "round_bf16": lambda x: np.float32(round_bf16(np.float32(x))),
-    }[name]
+    if name.startswith("round_"):
+        return lambda x: np.float32(nearest_of(x, name[6:]))
+    kind, _, way = name.partition("_")
+    return lambda x: bits_of(x, kind)[()] if way == "bits" else np.float32(of_bits(x, kind))
 
 
 def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
@@ -327,8 +325,6 @@ def arguments_of(
 def memory_of(dtype: str, values: Any) -> np.ndarray:
     """An input as memory has it."""
     array = np.asarray(values)
-    if dtype == "bf16":
-        return (np.asarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    if dtype == "f16":
-        return array.astype(np.float16).view(np.uint16)
+    if dtype in PACKED:
+        return bits_of(array, dtype)
     return array.astype(STORED.get(dtype, HELD[dtype]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, INTEGERS, NARROW, NATIVE, UNSIGNED
+from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
@@ -19,8 +19,8 @@ from tinygpu.record import dataclass
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
 MOST_GROUPS = 15  # of copies, that a wait may leave under way
 CONVERSIONS = (
-    *(f"{half}_{way}" for half in HALVES for way in ("bits", "value")),
-    *(f"round_{half}" for half in HALVES),
+    *(f"{packed}_{way}" for packed in PACKED for way in ("bits", "value")),
+    *(f"round_{dtype}" for dtype in ROUNDED),
     *(f"trunc_{kind}" for kind in INTEGERS if kind not in NARROW),
 )
 

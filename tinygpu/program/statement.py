@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import STORAGE
 from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.bulk import wider
-from tinygpu.model.dtype import settle
+from tinygpu.model.dtype import not_offered, settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.model.scope import GHOST, Scope
@@ -272,6 +273,8 @@ def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> Monoid | N
     if monoid is None:
         known = (*SCALARS, *scope.monoids)
         scope.problems.say("TG107.update", statement.span, near=known, name=update, known=known[2:])
+    elif tensor.dtype in STORAGE:
+        not_offered(update, tensor.dtype, statement.span, scope.problems)
     elif not monoid.accepts(tensor.dtype):
         scope.problems.say("TG122.update", statement.span, tensor.span, name=tensor.name, dtype=tensor.dtype, update=update)
     else:
