@@ -34,7 +34,7 @@ PIECE = 16  # bytes of a row that a lane names
 
 
 def used(machine: Machine) -> Machine:
-    """`machine → the same with the program that its instruction makes of it`. Raises TinygpuError, TG183."""
+    """`machine → the same with the program that its instruction makes of it`. Raises TinygpuError, TG184."""
     problems = Problems()
     found = matched(machine, problems)
     problems.stop()

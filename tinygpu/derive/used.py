@@ -157,7 +157,7 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     outputs = [p for p in launch.phases if p.equation.target in {t.name for t in machine.op.outputs}]
     folding = [p for p in launch.phases if outermost_folds(p.equation.value)]
     if len(machine.launches) > 1 or len(outputs) != 1 or len(folding) != 1:
-        say("TG183.one", use.span)
+        say("TG184.one", use.span)
         return None
     (out,), (phase,) = outputs, folding
     value = put_in(out.equation.value, {t: p.equation for t, p in made.items() if p is not out})
@@ -165,7 +165,7 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     pairs = [pair for one in use.instructions for pair in operands(one, own[0])] if len(own) == len(folds) == 1 else []
     if not pairs:
         computes = dict.fromkeys(text(one.op.equations[0].value) for one in use.instructions)
-        say("TG183.equation", use.span, phase.span, name=use.instructions[0].name, computes=list(computes))
+        say("TG184.equation", use.span, phase.span, name=use.instructions[0].name, computes=list(computes))
         return None
     instruction, read = next((pair for pair in pairs if not strange(*pair, use, phase)), pairs[0])
     arch = machine.arch or ARCHITECTURES[1]
@@ -178,7 +178,7 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     if substitute(own[0].body, phase.owner.by_axis) != substitute(
         folds[0].body, out.owner.by_axis | folded_at(phase, own[0], folds[0])
     ):
-        say("TG183.elsewhere", use.span, out.span, name=out.equation.target)
+        say("TG184.elsewhere", use.span, out.span, name=out.equation.target)
         return None
     registers = along(instruction, use, phase, read, problems)
     loops = loops_of(launch, phase, own[0], problems) if registers is not None else None
@@ -241,20 +241,20 @@ def along(
     found: dict[str, tuple[Axis, ...]] = dict.fromkeys(factors, ())
     for operand, word, factor in strange(one, read, use, phase):
         tensor, span = read[operand].tensor, read[operand].span
-        problems.say("TG183.operand", use.span, span, operand=operand, tensor=tensor, word=word, factor=factor)
+        problems.say("TG184.operand", use.span, span, operand=operand, tensor=tensor, word=word, factor=factor)
         return None
     for operand, element in read.items():
         depends = factors_of(element, phase)
         (x, *more) = [x for x in names[operand] if x in target] or [""]
         own = tuple(a for a in mine if a.name in depends)
         if more or (own and not x):
-            problems.say("TG183.registers", use.span, names=[a.name for a in own])
+            problems.say("TG184.registers", use.span, names=[a.name for a in own])
             return None
         found[x] = tuple(dict.fromkeys((*found.get(x, ()), *own)))
     every = [a.name for axes in found.values() for a in axes]
     if len(set(every)) < len(every) or {a.name for a in mine} - {*every}:
         wrong = [n for n in every if every.count(n) > 1] + [a.name for a in mine if a.name not in every]
-        problems.say("TG183.registers", use.span, names=list(dict.fromkeys(wrong)))
+        problems.say("TG184.registers", use.span, names=list(dict.fromkeys(wrong)))
         return None
     return found
 
@@ -267,7 +267,7 @@ def loops_of(launch: Launch, phase: Phase, fold: Fold, problems: Problems) -> tu
     outer, inner = [a for a in every if a.name not in folded], [a for a in every if a.name in folded]
     carried = [a for a in phase.owner.domain.axes if a.sort in ("grid", "block") and a.name in folded]
     if every != [*outer, *inner] or carried:
-        problems.say("TG183.time", phase.span, names=[a.name for a in (*carried, *inner)])
+        problems.say("TG184.time", phase.span, names=[a.name for a in (*carried, *inner)])
         return None
     return tuple(outer), tuple(inner)
 
@@ -279,7 +279,7 @@ def staged(launch: Launch, phase: Phase, read: Mapping[str, Read], problems: Pro
     for stage in launch.stages:
         mine = [operand for operand, element in read.items() if stage.finds(element)]
         if not mine or stage.at not in folded:
-            problems.say("TG183.stage", stage.span, tensor=stage.tensor)
+            problems.say("TG184.stage", stage.span, tensor=stage.tensor)
             return None
         found |= dict.fromkeys(mine, stage)
     return found

@@ -45,11 +45,11 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
     if clause is None:
         return clauses, None
     if more or clauses.several or clauses.program:
-        say("TG183.once", (more or [clause])[0].span)
+        say("TG184.once", (more or [clause])[0].span)
         return clauses, None
     found = tuple(one for one in own if one.name == clause.name) or shipped(clause.name)
     if not found:
-        say("TG183.name", clause.span, near=library(), name=clause.name)
+        say("TG184.name", clause.span, near=library(), name=clause.name)
         return clauses, None
     boxes, pairs = (
         extents(found[0]),
@@ -58,7 +58,7 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
     factors = {p.name: p.extent.name for p in pairs if isinstance(p.extent, tree.Name)}
     if sorted(p.name for p in pairs) != sorted(boxes) or len(set(factors.values())) < len(clause.indices.items):
         say(
-            "TG183.indices",
+            "TG184.indices",
             clause.indices.span,
             name=clause.name,
             indices=list(boxes),
@@ -67,7 +67,7 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
         return clauses, None
     lanes, work = _lanes(clause, clauses, TOGETHER[found[0].level], scope)
     if work is None:
-        say("TG183.lanes", clause.lanes.span, level=found[0].level, count=TOGETHER[found[0].level])
+        say("TG184.lanes", clause.lanes.span, level=found[0].level, count=TOGETHER[found[0].level])
         return clauses, None
     mine = tree.Own(
         "register",

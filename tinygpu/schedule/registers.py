@@ -38,7 +38,8 @@ def called_with(one: Applied, fragments: Held) -> Iterator[tuple[str, tuple[Term
     """The element of each operand that an instruction is called with: the first of a tile, or of the row that the lane names."""
     for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True):
         row = () if name in fragments else operand.row(one.lane)
-        yield name, tuple(start + inside for start, inside in zip(place, row, strict=True)) if row else place
+        ahead = len(place) - len(row)  # of an array of several tiles these say which
+        yield name, (*place[:ahead], *(start + inside for start, inside in zip(place[ahead:], row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

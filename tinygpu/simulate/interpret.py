@@ -20,9 +20,9 @@ from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.program.space import Space
+from tinygpu.program.space import SHARED, Space
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, Call, For, Ghost, If, Step, Sync
+from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.exchange import complete_groups, shuffle
@@ -142,9 +142,10 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 if isinstance(step, Sync):
                     whole = "block" if step.scope == "block" else "warp"
                     there = complete_groups(step.word, whole, mask, run.place(), run.faults)
-                    for space, clock in run.clocks.items():
-                        if step.scope in space.ordered:
-                            (clock.block_barrier if whole == "block" else clock.warp_barrier)(there)
+                    for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
+                        clock.barrier(whole, there)
+                elif isinstance(step, Commit | Wait) and (late := run.clocks.get(SHARED)) and late.copies is not None:
+                    late.copies.wait(step.count, mask) if isinstance(step, Wait) else late.copies.commit(mask)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)
@@ -184,7 +185,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
     together = step.update if step.atomic and not own else ""
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:

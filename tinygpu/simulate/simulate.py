@@ -18,7 +18,8 @@ from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
-from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE, Space
+from tinygpu.program.pending import copies
+from tinygpu.program.space import INPUT, OUTPUT, SHARED, WORKSPACE, Space
 from tinygpu.program.step import Array, Ghost, Launch, Numbered, Program, Sync, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
@@ -119,8 +120,8 @@ class Simulation:
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
         chance = None if self.order is None or not both else np.random.default_rng([self.order, number])
         for group in groups(blocks, threads, self.order, cells):
-            whole = Clock.of_launch(group, blocks, moments)
-            clocks = {space: Clock.of_block(group, warp_barriers) for space in spaces}
+            whole, late = Clock.of_launch(group, blocks, moments), any(copies(launch.body))
+            clocks = {space: Clock.of_block(group, warp_barriers, late and space == SHARED) for space in spaces}
             for array, mixed in watched:
                 fresh = Shadow(array.name, array.extents, array.values.size, array.values.size, whole, mixed)
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh
