@@ -64,7 +64,7 @@ class Stage(Sought):
     """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
 
     `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
-    and `block` the factors that its thread number has in it. Without a `fill` the equations do not say what lies outside the tensor.
+    and `block` the factors that its thread number has in it; of a `ring` so many tiles take turns, and their copies land later. Without a `fill` the equations do not say what lies outside the tensor.
     """
 
     sides: tuple[Side, ...]
@@ -73,6 +73,7 @@ class Stage(Sought):
     owner: Arrow
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    ring: int = 0
 
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
         """The element of the tensor that a point of the tile holds."""
