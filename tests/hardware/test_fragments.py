@@ -76,6 +76,18 @@ WRONG = {
     "columns for rows": ("stored", "ldmatrix_x4_trans(b", "ldmatrix_x4(b", "TG50"),
     "stored as columns": ("stored", "stmatrix_x4(sC", "stmatrix_x4_trans(sC", "TG50"),
     "the tiles of b the other way round": ("stored", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
+    "the tiles of tf32 the other way round": ("tf32", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
+    "the last columns of tf32 are not there": ("tf32", "ko < ceil(K / 8)", "ko < K // 8", "TG50"),
+    "what is outside is no 0": ("tf32", "ko*8 + k | 0], tB", "ko*8 + k | 1], tB", "TG50"),
+    "tf32 where there is none": ("tf32", "on sm_80", "on sm_75", "TG182"),
+    "8 bits where there are none": ("float8", "on sm_89", "on sm_80", "TG182"),
+    "the scale of another row of 8 bits": ("float8", "sa[by*32 + w*16 + i]", "sa[by*32 + i]", "TG50"),
+    "the first half of 8 bits twice": ("float8", "sB[0, kk*32]", "sB[0, 0]", "TG50"),
+    "rows of 8 bits that are at 72": ("float8", "pad 16", "pad 8", "TG182"),
+    "no barrier before 8 bits are read": ("float8", "else 0\n      barrier", "else 0", "TG302"),
+    "the lower halves twice": ("int4", "a[i, k] = high(tA[i, k])", "a[i, k] = low(tA[i, k])", "TG50"),
+    "the upper sums twice": ("int4", "f32(p[i, j]) * s", "f32(q[i, j]) * s", "TG50"),
+    "an operand of twice the columns": ("int4", "of mma_m16n8k32.a", "of mma_m16n8k64.a", "TG182"),
     "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
 }
 
@@ -87,6 +99,21 @@ def test_right_ones_are_proved_for_all_sizes_and_run(stem: str) -> None:
         assert isinstance(proof, Proof), proof.diagnostics[0].title
         sizes = dict(zip(machine.op.sizes, (33, 21, 17, 9), strict=False))
         assert misbehaviour(pipeline.program(machine), sizes) is None
+
+
+@pytest.mark.parametrize(
+    ("stem", "right", "wrong"),
+    [
+        ("tf32", "f32(tf32(A[i, k]))", "A[i, k]"),
+        ("tf32", "f32(tf32(B[k, j]))", "f32(f16(B[k, j]))"),
+        ("float8", "f32(A[i, k]) * f32(B[j, k])", "f32(e4m3(f32(A[i, k]))) * f32(B[j, k])"),
+    ],
+)
+def test_another_rounding_is_not_proved(stem: str, right: str, wrong: str) -> None:
+    text = (SPECS / f"{stem}.tgpu").read_text()
+    assert right in text
+    machine = pipeline.load_text(text.replace(right, wrong)).machines[-1]  # of e5m2, which e4m3 does not hold
+    assert not isinstance(pipeline.check(machine), Proof)
 
 
 @pytest.mark.sampled
