@@ -87,7 +87,7 @@ WRONG = {
     "no barrier before 8 bits are read": ("float8", "else 0\n      barrier", "else 0", "TG302"),
     "the lower halves twice": ("int4", "a[i, k] = high(tA[i, k])", "a[i, k] = low(tA[i, k])", "TG50"),
     "the upper sums twice": ("int4", "f32(p[i, j]) * s", "f32(q[i, j]) * s", "TG50"),
-    "an operand of twice the columns": ("int4", "of mma_m16n8k32.a", "of mma_m16n8k64.a", "TG182"),
+    "an operand of twice the columns": ("int4", "of mma_m8n8k32.a", "of mma_m16n8k64.a", "TG182"),
     "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
 }
 
@@ -99,21 +99,6 @@ def test_right_ones_are_proved_for_all_sizes_and_run(stem: str) -> None:
         assert isinstance(proof, Proof), proof.diagnostics[0].title
         sizes = dict(zip(machine.op.sizes, (33, 21, 17, 9), strict=False))
         assert misbehaviour(pipeline.program(machine), sizes) is None
-
-
-@pytest.mark.parametrize(
-    ("stem", "right", "wrong"),
-    [
-        ("tf32", "f32(tf32(A[i, k]))", "A[i, k]"),
-        ("tf32", "f32(tf32(B[k, j]))", "f32(f16(B[k, j]))"),
-        ("float8", "f32(A[i, k]) * f32(B[j, k])", "f32(e4m3(f32(A[i, k]))) * f32(B[j, k])"),
-    ],
-)
-def test_another_rounding_is_not_proved(stem: str, right: str, wrong: str) -> None:
-    text = (SPECS / f"{stem}.tgpu").read_text()
-    assert right in text
-    machine = pipeline.load_text(text.replace(right, wrong)).machines[-1]  # of e5m2, which e4m3 does not hold
-    assert not isinstance(pipeline.check(machine), Proof)
 
 
 @pytest.mark.sampled
