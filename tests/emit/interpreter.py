@@ -132,6 +132,38 @@ def wide_store(count: int, space: str = "global") -> Callable[..., None]:
     return wide
 
 
+class Copies:
+    """Copies that land as late as they may: of each thread of a block its groups, the last of which is open."""
+
+    def __init__(self, position: SimpleNamespace):
+        self.position, self.groups = position, {}
+
+    def start(self) -> None:
+        self.groups = {}
+
+    def mine(self) -> list[list[tuple[Pointer, int, Any]]]:
+        return self.groups.setdefault(self.position.threadIdx.x, [[]])
+
+    def wide_copy(self, count: int) -> Callable[..., None]:
+        def begin(near: Pointer, to: Any, far: Pointer, start: Any) -> None:
+            for offset in (to, start):
+                aligned(count, near.elements, offset)
+            for n in range(count):
+                self.mine()[-1].append((near, int(to) + n, far[int(start) + n]))
+                near[int(to) + n] = local_array(1, near.elements.dtype)[0]
+
+        return begin
+
+    def copies(self, what: str, count: int = 0) -> Callable[[], None]:
+        return lambda: self.mine().append([]) if what == "commit" else self.land(count)
+
+    def land(self, count: int) -> None:
+        groups = self.mine()
+        while len(groups) > count + 1:
+            for pointer, offset, value in groups.pop(0):
+                pointer[offset] = value
+
+
 def aligned(count: int, cells: np.ndarray, offset: Any) -> None:
     size = math.gcd(count * cells.itemsize, 16)
     assert int(offset) * cells.itemsize % size == 0, f"{offset} is not aligned to {size} bytes"
@@ -214,7 +246,8 @@ def run(
     position = SimpleNamespace(
         blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array)
     )
-    space = space_of(position)
+    space, copies = space_of(position), Copies(position)
+    space |= {"wide_copy": copies.wide_copy, "copies": copies.copies}
     exec(stopping(cuda_source(program)), space)
     memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
     memory |= {t.name: apart(memory[t.name]) for t in program.op.inputs if t.strided}
@@ -240,6 +273,7 @@ def run(
             blocks = int(evaluate(launch.blocks, sizes))
             for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1, *idle}):
                 here.start()
+                copies.start()
                 run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])
     return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
 
