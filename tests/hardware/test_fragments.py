@@ -78,7 +78,12 @@ WRONG = {
     "the tiles of b the other way round": ("stored", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
     "the tiles of tf32 the other way round": ("tf32", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
     "the last columns of tf32 are not there": ("tf32", "ko < ceil(K / 8)", "ko < K // 8", "TG50"),
-    "what is outside is no 0": ("tf32", "ko*8 + k | 0], tB", "ko*8 + k | 1], tB", "TG50"),
+    "what is outside is no 0": (
+        "tf32",
+        "k | 0], tB[k, j] = B[ko*8 + k, bx*16 + j | 0]",
+        "k | 1], tB[k, j] = B[ko*8 + k, bx*16 + j | 1]",
+        "TG50",
+    ),
     "tf32 where there is none": ("tf32", "on sm_80", "on sm_75", "TG182"),
     "8 bits where there are none": ("float8", "on sm_89", "on sm_80", "TG182"),
     "the scale of another row of 8 bits": ("float8", "sa[by*32 + w*16 + i]", "sa[by*32 + i]", "TG50"),
