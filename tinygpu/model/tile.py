@@ -63,8 +63,8 @@ class Sought:
 class Stage(Sought):
     """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
 
-    `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
-    and `block` the factors that its thread number has in it; of a `ring` so many tiles take turns, and their copies land later. Without a `fill` the equations do not say what lies outside the tensor.
+    `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment, and `block` the factors that its
+    thread number has in it; of a `ring` so many tiles take turns. Without a `fill` the equations do not say what lies outside the tensor.
     """
 
     sides: tuple[Side, ...]
