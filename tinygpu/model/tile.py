@@ -145,7 +145,5 @@ def _merged(steps: Mapping[str, Term], factors: Factors) -> tuple[tuple[str, int
         extent = factors.extent(name)
         digits.append((name, extent, steps[name], here))
         here *= extent
-    overlap = any(
-        known[name] < local for name, _, _, local in digits if name in known
-    )  # then the box is smaller than their product
+    overlap = any(known[name] < local for name, _, _, local in digits if name in known)  # then the box is smaller
     return tuple(digits) if not overlap and any(step != Const(local) for _, _, step, local in digits) else ()
