@@ -15,7 +15,8 @@ import numpy as np
 from tests.hardware.test_instructions import FIGURES, KIND
 
 Figure = Callable[[int, int, int, int], tuple[int, int]]
-WORDS = {"s8": "i8", "u8": "u8", "f16": "f16", "bf16": "bf16", "f64": "f64"}
+WORDS = {"s8": "i8", "s4": "i4"}
+SMALL = {"e4m3": (3, 7), "e5m2": (2, 15)}  # bits behind the point, and what is added to the exponent
 
 
 def perform(text: str, lanes: Sequence[Sequence[Any]]) -> None:
@@ -31,8 +32,8 @@ def multiply(text: str, lanes: Sequence[Sequence[Any]]) -> None:
     operation = text.split()[0]
     m, n, k = map(int, re.search(r"\.m(\d+)n(\d+)k(\d+)\.", operation).groups())  # type: ignore[union-attr]
     _, a_type, b_type, _ = operation.split(".")[-4:]
-    figures = FIGURES[f"mma_m{m}n{n}k{k}", KIND[WORDS[a_type]]]
-    a, b = gathered(lanes, 1, figures["a"], (m, k), WORDS[a_type]), gathered(lanes, 2, figures["b"], (k, n), WORDS[b_type])
+    figures = FIGURES[f"mma_m{m}n{n}k{k}", KIND[WORDS.get(a_type, a_type)]]
+    a, b = gathered(lanes, 1, figures["a"], (m, k), a_type), gathered(lanes, 2, figures["b"], (k, n), b_type)
     product = a.astype(np.float64) @ b.astype(np.float64)
     for lane, given in enumerate(lanes):
         cells, first = given[0], int(given[1])
@@ -56,6 +57,13 @@ def number(cell: Any, kind: str) -> float:
     """The number that a cell's bits are."""
     if kind == "bf16":
         return float((np.uint32(cell) << np.uint32(16)).view(np.float32))
+    if kind in SMALL:
+        digits, bias = SMALL[kind]
+        sign, rest = -1.0 if int(cell) & 128 else 1.0, int(cell) & 127
+        exponent, fraction = rest >> digits, (rest & ((1 << digits) - 1)) / (1 << digits)
+        return sign * (fraction * 2.0 ** (1 - bias) if exponent == 0 else (1 + fraction) * 2.0 ** (exponent - bias))
+    if kind in ("s4", "u4"):
+        return float((int(cell) & 15) - 16 * (kind == "s4" and bool(int(cell) & 8)))
     return float(cell.view(np.float16) if kind == "f16" else cell)
 
 

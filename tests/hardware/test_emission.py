@@ -56,6 +56,10 @@ COUNTED = {  # of each spec: the architecture, and in the loop with the most of 
     "int8": ((8, 0), {"IMMA.16832.S8.S8": 4}),
     "doubles": ((8, 0), {"DMMA.884": 6}),
     "reuse": ((8, 0), {"HMMA.16816.F32": 4}),
+    "tf32": ((8, 0), {"HMMA.1688.F32.TF32": 2}),
+    "int4": ((8, 0), {"IMMA.8832.S4.S4": 2}),
+    "float8": ((8, 9), {"QMMA.16832.F32.E5M2.E4M3": 2, "LDSM.16.M88.2": 2}),
+    "rings": ((8, 0), {"HMMA.16816.F32": 16, "LDGSTS.E.BYPASS.128": 4}),
     "stored": ((9, 0), {"HMMA.16816.F32": 2, "LDSM.16.M88.4": 1}),
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, PACKED, ROUNDED, UNSIGNED
+from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, NIBBLES, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
@@ -100,5 +100,6 @@ def matrix(one: Instruction) -> str:
     (equation,) = one.op.equations
     read = {r.tensor for r in reads(equation.value)} | ({equation.target} if one.update else set())
     ways = {o.name: "r" * (o.name in read) + "w" * (o.name == equation.target) for o in one.operands}
-    form = (f"{o.name}:{ways[o.name]}:{o.count}" if o.kind == "fragment" else f"{o.name}:row" for o in one.operands)
+    other = {o.name: f":{o.dtype}" * (o.dtype == "tf32" or o.dtype in NIBBLES) for o in one.operands}
+    form = (f"{o.name}:{ways[o.name]}:{o.count}{other[o.name]}" if o.kind == "fragment" else f"{o.name}:row" for o in one.operands)
     return f"matrix({one.ptx!r}, {' '.join(form)!r})"

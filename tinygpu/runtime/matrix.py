@@ -1,6 +1,6 @@
 """Instructions that a warp runs together, for kernels: cells of a thread in, one instruction, cells of a thread out.
 
-Comes in: the text of the instruction, and of each operand its name, its way and how many cells a thread has: `c:rw:4 a:r:8 s:row`. Goes out: a numba
+Comes in: the text of the instruction, and of each operand its name, its way and how many cells a thread has, with the dtype of what is held in another: `c:rw:4 a:r:8:i4 s:row`. Goes out: a numba
 intrinsic with two arguments for each operand: cells and the first of them, or a pointer into the block's memory and the offset of a row. The one
 idea: elements below 32 bits are parts of a register, and the compiler sees that nothing moves.
 """
@@ -14,13 +14,17 @@ from llvmlite import ir
 from numba import types
 
 
-def _registers(builder: Any, values: list[Any]) -> list[Any]:
-    """Cells as registers: those below 32 bits are parts of one."""
+def _registers(builder: Any, values: list[Any], dtype: str) -> list[Any]:
+    """Cells as registers: those below 32 bits are parts of one, and those of 4 bits the lower halves of bytes."""
     kind, word = values[0].type, ir.IntType(32)
+    if dtype == "tf32":
+        return [builder.bitcast(v, word) for v in values]
     if not isinstance(kind, ir.IntType) or kind.width >= 32:
         return values
-    each = 32 // kind.width
-    shifted = [builder.shl(builder.zext(v, word), word(n % each * kind.width)) for n, v in enumerate(values)]
+    bits = 4 if dtype in ("i4", "u4") else kind.width
+    each = 32 // bits
+    wide = [builder.and_(builder.zext(v, word), word(2**bits - 1)) for v in values]
+    shifted = [builder.shl(v, word(n % each * bits)) for n, v in enumerate(wide)]
     return [functools.reduce(builder.or_, shifted[n : n + each]) for n in range(0, len(shifted), each)]
 
 
@@ -58,7 +62,7 @@ def matrix(text: str, form: str) -> Any:
             data = context.make_array(kind)(context, builder, given[2 * at]).data
             cells = [builder.gep(data, [builder.add(first, first.type(n))]) for n in range(int(count[0]))]
             if "r" in way:
-                held[name] = _registers(builder, [builder.load(c) for c in cells])
+                held[name] = _registers(builder, [builder.load(c) for c in cells], "".join(count[1:]))
             if "w" in way:
                 packed = isinstance(item, ir.IntType) and item.width < 32
                 types_ = [word] * (len(cells) * item.width // 32) if packed else [item] * len(cells)
