@@ -107,8 +107,10 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Sync("warp" if kind == "warp barrier" else "block", span)
         case tree.Sync("wait", count, span=span):
             return waited(count, span, reader)
-        case tree.Sync(span=span):
+        case tree.Sync("commit", span=span):
             return Commit(span)
+        case tree.Sync(kind, span=span):
+            reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):
             reader.problems.say("TG175.clauses", span)
         case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
