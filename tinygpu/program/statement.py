@@ -110,8 +110,10 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Sync(kind.rpartition(" ")[0] or "block", span, reader.written.applied(key, reader.scope(axes)) if key else None)
         case tree.Sync("wait", count, span=span):
             return waited(count, span, reader)
-        case tree.Sync(span=span):
+        case tree.Sync("commit", span=span):
             return Commit(span)
+        case tree.Sync(kind, span=span):
+            reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):
             reader.problems.say("TG175.clauses", span)
         case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
