@@ -81,15 +81,28 @@ class Text:
         if not loops:
             return (*(step for o in self.of.operands for step in self.brought(o)), self.applied())
         axis, *rest = loops
-        copies = self.filled(axis.name)
-        body = (*copies, *self.nest(tuple(rest)), *([tree.Sync("barrier")] if copies else []))
+        copies, inner = self.filled(axis.name), self.nest(tuple(rest))
+        if slots := next((s.ring for s in self.of.stages.values() if s.at == axis.name), 0):
+            return self.ring(axis, slots, inner)
+        body = (*copies, *inner, *([tree.Sync("barrier")] if copies else []))
         return (tree.For(axis.name, expression(axis.extent), body, "time"),)
+
+    def ring(self, axis: Axis, slots: int, inner: Body) -> Body:
+        """A loop whose tiles take turns: in each turn that of n − 1 turns later is begun."""
+        turn, ahead = Var(self.fresh("p")), Var(axis.name) + (slots - 1)
+        begun = (*self.copies(axis.name, turn, turn), tree.Sync("commit"))
+        further = (*self.copies(axis.name, ahead, ahead % slots), tree.Sync("commit"))
+        body = (tree.Sync("wait", number(slots - 2)), tree.Sync("barrier"), *further, *inner)
+        again = (tree.Sync("wait", number(0)), tree.Sync("barrier")) if self.of.outer else ()
+        first = tree.For(turn.name, number(slots - 1), begun, "time")
+        return (*again, first, tree.For(axis.name, expression(axis.extent), body, "time"))
 
     def array(self, operand: Operand, stage: Stage) -> tree.Array:
         """The tile of an operand in shared memory; without a layout it is the one in which no two of eight rows are in one bank."""
-        extents = [stage.sides[axis].extent for axis in long(stage)]
+        extents = [*([stage.ring] if stage.ring else []), *(stage.sides[axis].extent for axis in long(stage))]
         place = placed(stage.layout) or (self.spread(operand, extents[-1]) if self.mover(operand) else None)
-        return tree.Array("shared", self.tiles[stage.name], operand.dtype, tuple(map(number, extents)), (), place)
+        dtype = self.of.element(operand.name).dtype
+        return tree.Array("shared", self.tiles[stage.name], dtype, tuple(map(number, extents)), (), place)
 
     def spread(self, operand: Operand, row: int) -> tree.Place | None:
         """Pieces of 16 bytes, exchanged by rows."""
@@ -99,16 +112,24 @@ class Text:
 
     def filled(self, at: str) -> Body:
         """The copies at a place, and the barrier behind them."""
-        copies = tuple(self.copy(o, s) for o in self.of.operands if (s := self.of.stages.get(o.name)) and s.at == at)
+        copies = self.copies(at)
         return (*copies, tree.Sync("barrier")) if copies else ()
 
-    def copy(self, operand: Operand, stage: Stage) -> tree.Statement:
+    def copies(self, at: str, turn: Term | None = None, slot: Term | None = None) -> Body:
+        """The copies at a place: into a slot, those of another turn of that loop."""
+        stages = dict.fromkeys(s for o in self.of.operands if (s := self.of.stages.get(o.name)) and s.at == at)
+        return tuple(self.copy(stage, turn or Var(at), slot) for stage in stages)
+
+    def copy(self, stage: Stage, turn: Term, slot: Term | None) -> tree.Statement:
         """`copy s[i, k] = A[by*64 + i, ko*32 + k | 0]`, which the threads of the block share."""
         names = {side.name: claimed(side.name, {*self.taken}, "") for side in stage.sides}
         points = [Var(names[side.name]) if side.extent > 1 else Const(0) for side in stage.sides]
-        there = tuple(expression(i, inside=True) for i in stage.outside(points))
+        there = tuple(
+            expression(simplify(substitute(i, {stage.at: turn}), self.of.box), inside=True) for i in stage.outside(points)
+        )
         local = tuple(tree.Name(names[stage.sides[axis].name]) for axis in long(stage))
-        return tree.Copy(tree.Assign(tree.Cell(self.tiles[stage.name], local), tree.Cell(stage.tensor, there, NONE)))
+        cell = tree.Cell(self.tiles[stage.name], (*([expression(slot, inside=True)] if slot is not None else []), *local))
+        return tree.Copy(tree.Assign(cell, tree.Cell(stage.tensor, there, NONE), pending=slot is not None))
 
     # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,7 +153,7 @@ class Text:
         starts = [Var(name) * b if name else Const(0) for (name, _), b in zip(loops, box, strict=True)]
         first = [simplify(substitute(i, dict(zip(of.variables(operand.name), starts, strict=True))), of.box) for i in place]
         cell = tree.Cell(self.fragments[operand.name], tuple(expression(s, inside=True) for s in starts))
-        rows = tree.Cell(self.tiles[stage.name], tuple(expression(i, inside=True) for i in first))
+        rows = tree.Cell(self.tiles[stage.name], (*slot(stage), *(expression(i, inside=True) for i in first)))
         step = tree.Instruct(mover.name, (cell, rows))
         yield from looped([loop for loop in loops if loop[0]], (step,), of.span)
 
@@ -146,11 +167,13 @@ class Text:
             return tuple(expression(simplify(substitute(i, put), of.box), inside=True) for i in terms)
 
         if stage is not None:
-            value: tree.Expr = tree.Cell(self.tiles[stage.name], said(self.place(operand, stage)))
+            value: tree.Expr = tree.Cell(self.tiles[stage.name], (*slot(stage), *said(self.place(operand, stage))))
         else:
-            value = tree.Cell(of.reads[operand.name].tensor, said(of.index(operand.name)), NONE)
+            value = tree.Cell(of.element(operand.name).tensor, said(of.index(operand.name)), NONE)
             more = conjunction(*(simplify(substitute(g, put), of.box) for g in of.unsaid(operand.name)))
             value = value if more == TRUE else tree.IfElse(value, expression(more), NONE)
+        rounded = of.reads[operand.name] != of.element(operand.name)
+        value = tree.Call(operand.dtype, (value,)) if rounded else value
         return tree.Assign(tree.Cell(self.fragments[operand.name], index), value)
 
     def place(self, operand: Operand, stage: Stage) -> list[Term]:
@@ -161,7 +184,7 @@ class Text:
     def mover(self, operand: Operand) -> Instruction | None:
         """The instruction that brings in rows of an operand's tile, if one does."""
         of, stage = self.of, self.of.stages.get(operand.name)
-        if stage is None or len(long(stage)) != 2:
+        if stage is None or len(long(stage)) != 2 or of.reads[operand.name] != of.element(operand.name):
             return None
         place, names = self.place(operand, stage), of.variables(operand.name)
         first = next((n for n, v in enumerate(names) if v in variables(place[0])), None)
@@ -211,3 +234,8 @@ class Text:
 def long(stage: Stage) -> list[int]:
     """The axes of a tile that have more than one element, slowest first."""
     return [axis for axis in stage.order if stage.sides[axis].extent > 1]
+
+
+def slot(stage: Stage) -> tuple[tree.Expr, ...]:
+    """Which of the tiles that take turns is that of the turn at hand."""
+    return (expression(Var(stage.at) % stage.ring, inside=True),) if stage.ring else ()

@@ -32,14 +32,14 @@ SUMS = ("add", "mul")
 
 @dataclass(frozen=True)
 class Matched:
-    """`reads` are the operands in the op's equation, and `fold` is what the instruction computes, in the `value` of the output; `owner` says at which
+    """`reads` are the operands in the op's equation, an element of a tensor each, or what it is rounded to; and `fold` is what the instruction computes, in the `value` of the output; `owner` says at which
     factors the fold is, `out` where the output is. `registers` are the factors of a thread along each index of the instruction; `folds` are the loops
     of the fold, `outer` those around."""
 
     machine: Machine
     use: Use
     instruction: Instruction
-    reads: Mapping[str, Read]
+    reads: Mapping[str, Term]
     fold: Fold
     value: Term
     owner: Arrow
@@ -114,13 +114,17 @@ class Matched:
         """A term over the indices of an equation, at an element."""
         return simplify(substitute(simplify(substitute(term, owner.by_axis), self.box), self.digits), self.box)
 
+    def element(self, operand: str) -> Read:
+        """The element of a tensor that an operand's is made of."""
+        return element_of(self.reads[operand])
+
     def index(self, operand: str) -> tuple[Term, ...]:
         """Which element of its tensor an operand's element is."""
-        return tuple(self.at(i, self.owner) for i in self.reads[operand].index)
+        return tuple(self.at(i, self.owner) for i in self.element(operand).index)
 
     def unsaid(self, operand: str) -> tuple[Term, ...]:
         """What has to hold so that an element counts, but that it is inside of its tensor."""
-        shape = self.machine.op.tensor(self.reads[operand].tensor).shape
+        shape = self.machine.op.tensor(self.element(operand).tensor).shape
         inside = {simplify(i < n, self.box) for i, n in zip(self.index(operand), shape, strict=True)}
         folded = {a.name for a in self.folds} | {f for x, f in self.use.factors if x not in self.indices[self.target]}
         parts = (simplify(substitute(g, self.digits), self.box) for g in self.owner.domain.guard if variables(g) & folded)
@@ -188,7 +192,7 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     return Matched(machine, use, instruction, read, folds[0], value, phase.owner, out, stages, registers, *loops)
 
 
-def operands(one: Instruction, fold: Fold) -> Iterator[tuple[Instruction, dict[str, Read]]]:
+def operands(one: Instruction, fold: Fold) -> Iterator[tuple[Instruction, dict[str, Term]]]:
     """The instruction with the read that each of its operands may be, where a fold is what it computes."""
     (equation,) = one.op.equations
     pattern = equation.value
@@ -198,10 +202,10 @@ def operands(one: Instruction, fold: Fold) -> Iterator[tuple[Instruction, dict[s
         yield from ((one, found) for found in same(pattern.body, fold.body, {}))
 
 
-def same(pattern: Term, term: Term, known: dict[str, Read]) -> Iterator[dict[str, Read]]:
+def same(pattern: Term, term: Term, known: dict[str, Term]) -> Iterator[dict[str, Term]]:
     """How a term is the pattern, with reads of tensors for its operands; sums and products commute."""
     match pattern, term:
-        case Read(operand, _, dtype), Read():
+        case Read(operand, _, dtype), Read() | App("cast", (Read(),)):
             if term.dtype == dtype and known.get(operand, term) == term:
                 yield {**known, operand: term}
         case App(op, ours, dtype), App(other, theirs) if (op, dtype, len(ours)) == (other, term.dtype, len(theirs)):
@@ -219,12 +223,18 @@ def folded_at(phase: Phase, own: Fold, other: Fold) -> dict[str, Term]:
     return {b.name: phase.owner.by_axis[a.name] for a, b in zip(own.axes, other.axes, strict=False)}
 
 
-def factors_of(element: Read, phase: Phase) -> frozenset[str]:
+def element_of(term: Term) -> Read:
+    """The one element that is read."""
+    (found,) = reads(term)
+    return found
+
+
+def factors_of(element: Term, phase: Phase) -> frozenset[str]:
     """The factors on which a read depends."""
-    return frozenset().union(*(variables(substitute(i, phase.owner.by_axis)) for i in element.index))
+    return frozenset().union(*(variables(substitute(i, phase.owner.by_axis)) for i in element_of(element).index))
 
 
-def strange(one: Instruction, read: Mapping[str, Read], use: Use, phase: Phase) -> list[tuple[str, str, str]]:
+def strange(one: Instruction, read: Mapping[str, Term], use: Use, phase: Phase) -> list[tuple[str, str, str]]:
     """The operands that depend on a factor for another index, or not on one for their own."""
     names = indices(one)
     every = ((o, f, f in factors_of(e, phase), x in names[o]) for o, e in read.items() for x, f in use.factors)
@@ -232,7 +242,7 @@ def strange(one: Instruction, read: Mapping[str, Read], use: Use, phase: Phase) 
 
 
 def along(
-    one: Instruction, use: Use, phase: Phase, read: Mapping[str, Read], problems: Problems
+    one: Instruction, use: Use, phase: Phase, read: Mapping[str, Term], problems: Problems
 ) -> dict[str, tuple[Axis, ...]] | None:
     """The register factors along each index of the instruction; None after a message."""
     factors, names = dict(use.factors), indices(one)
@@ -240,7 +250,7 @@ def along(
     mine = [a for a in phase.owner.domain.axes if a.sort in ("register", "vector") and a.name not in factors.values()]
     found: dict[str, tuple[Axis, ...]] = dict.fromkeys(factors, ())
     for operand, word, factor in strange(one, read, use, phase):
-        tensor, span = read[operand].tensor, read[operand].span
+        tensor, span = element_of(read[operand]).tensor, element_of(read[operand]).span
         problems.say("TG184.operand", use.span, span, operand=operand, tensor=tensor, word=word, factor=factor)
         return None
     for operand, element in read.items():
@@ -272,14 +282,17 @@ def loops_of(launch: Launch, phase: Phase, fold: Fold, problems: Problems) -> tu
     return tuple(outer), tuple(inner)
 
 
-def staged(launch: Launch, phase: Phase, read: Mapping[str, Read], problems: Problems) -> dict[str, Stage] | None:
+def staged(launch: Launch, phase: Phase, read: Mapping[str, Term], problems: Problems) -> dict[str, Stage] | None:
     """The tiles in shared memory, by operand; None after a message."""
     found: dict[str, Stage] = {}
     folded = {BLOCK, *(a.name for a in phase.owner.domain.axes)}
     for stage in launch.stages:
-        mine = [operand for operand, element in read.items() if stage.finds(element)]
+        mine = [operand for operand, element in read.items() if stage.finds(element_of(element))]
         if not mine or stage.at not in folded:
             problems.say("TG184.stage", stage.span, tensor=stage.tensor)
             return None
         found |= dict.fromkeys(mine, stage)
+        if any(other.at == stage.at and other.ring != stage.ring for other in found.values()):
+            problems.say("TG546.ring", stage.span, at=stage.at)
+            return None
     return found
