@@ -258,6 +258,15 @@ def half_product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype), out=c)
 
 
+def layer(i: Inputs, y: Array) -> None:
+    t = i["x"].astype(np.float32) @ i["W"].astype(np.float32).T + i["bias"]
+    y[...] = 0.5 * t * (1 + np.tanh(0.7978846 * (t + 0.044715 * t**3)))
+
+
+def scaled_bytes(i: Inputs, c: Array) -> None:
+    c[...] = (i["A"].astype(np.int32) @ i["B"].astype(np.int32).T) * i["sa"][:, None] * i["sb"]
+
+
 def scaled_product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype).T, out=c)
     c *= i["sa"][:, None] * i["sb"]

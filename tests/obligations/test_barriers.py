@@ -31,5 +31,5 @@ def test_no_barrier_is_there_for_nothing(path: Path) -> None:
     for machine in pipeline.load(path).machines:
         if machine.program is None:
             for mutant in attempts(pipeline.program(machine)):
-                if "dropped: barrier" in mutant.done:
+                if "dropped: barrier" in mutant.done and "instruction" not in mutant.done:  # where that begins and ends
                     assert racy(mutant.program), f"{machine.title} has a barrier that nothing needs"
