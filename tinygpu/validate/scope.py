@@ -80,6 +80,8 @@ class Scope:
                         written |= _array(self.names.get(first))
                     if isinstance(atom, Atom) and atom.what == "load":
                         assigned.add(first)
+                    if isinstance(atom, Atom) and atom.what == "matrix":
+                        written.update(*(_array(self.names.get(name)) for name in names_in(node)))
                 case ast.Call(func=ast.Name(id=name), args=[]) if (
                     isinstance(atom := self.names.get(name), Atom) and atom.what == "call"
                 ):
