@@ -270,7 +270,7 @@ def innermost(code: Sequence[Instruction]) -> tuple[tuple[Instruction, ...], ...
 
 def plain_loads(code: Sequence[Instruction]) -> int:
     """Loads from global memory that do not say that nobody writes it."""
-    return sum(i.name.startswith("LDG") and "CONSTANT" not in i.name for i in code)
+    return sum(i.name.startswith("LDG.") and "CONSTANT" not in i.name for i in code)
 
 
 # ── what is refused ────────────────────────────────────────────────────────────────────────────────────────────────

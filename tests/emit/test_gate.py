@@ -32,6 +32,8 @@ from tinygpu import pipeline
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
+from tinygpu.program.step import Program
+from tinygpu.run.gate import Arch
 
 LOOP = ["S2R", "LDG.E.CONSTANT", "IMAD.WIDE", "FFMA", "BRA 0x10", "STG.E", "EXIT", "BRA 0x70"]
 

@@ -64,8 +64,13 @@ def stage_text(machine: Machine, stage: str) -> str:
         return "\n\n".join(work_text(machine, launch) for launch in machine.launches)
     program = pipeline.program(machine)
     if stage == "program":
-        from tinygpu.program.render import render
+        from tinygpu.program.render import render, shown
 
+        if machine.use is not None:  # before fragments are written out, as one would write it
+            from tinygpu.derive.use import used
+
+            made = used(machine).program
+            return shown(made.body if made else ())
         return render(program)
     if stage == "cpu":
         from tinygpu.emit.cpu import cpu_kernels

@@ -196,10 +196,10 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
     if step.update:
         kind = kind_of(as_monoid(step.update).combine(step.value, step.value))
         yield from () if kind is None else (Work(inside, kind, step.value.dtype),)
-        if not step.atomic and array.owner != "thread":
+        if not step.atomic and not array.held_alone:
             touched.setdefault((step.target, step.index), inside.guard)
     yield from _touched(here, touched, walk)
-    if array.owner != "thread":
+    if not array.held_alone:
         yield Access(inside, array, step.index, True, step.atomic)
 
 
@@ -217,7 +217,7 @@ def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched
             place = replace(here, guard=guard)
             if isinstance(node, Read):
                 array = walk.known.get(node.tensor)
-                if array is None or array.owner == "thread" or (array.space == INPUT and not array.extents):
+                if array is None or array.held_alone or (array.space == INPUT and not array.extents):
                     continue  # a register, or an argument of the kernel
                 before = touched.get((node.tensor, node.index))
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)

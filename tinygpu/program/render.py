@@ -20,9 +20,14 @@ from tinygpu.syntax.target import CPU, of_cpu
 
 def render(program: Program) -> str:
     """`program → text`: the `program { … }` clause. It parses, and reads back to an equal program."""
+    return shown(to_statements(program))
+
+
+def shown(statements: tuple[tree.Statement, ...]) -> str:
+    """`program { … }` of these statements."""
     from tinygpu.syntax.format import format_statements
 
-    body = format_statements(to_statements(program)).rstrip("\n").split("\n")
+    body = format_statements(statements).rstrip("\n").split("\n")
     return "\n".join(["program {", *(f"  {line}" if line else "" for line in body), "}", ""])
 
 

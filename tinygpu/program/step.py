@@ -49,6 +49,11 @@ class Array:
         return self.held if self.held and self.held.own else None
 
     @property
+    def held_alone(self) -> bool:
+        """Whether each element is in registers of one thread."""
+        return self.owner == "thread" or self.in_registers is not None
+
+    @property
     def owner(self) -> Owner:
         """Whose its elements are: a `thread`'s, a `block`'s, or the `grid`'s."""
         return self.space.owner
