@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
-from tinygpu.category.bounds import at_corner, least_positive, range_of
+from tinygpu.category.bounds import least_positive, range_of
+from tinygpu.category.corner import at_corner
 from tinygpu.category.known import Known, natural
 from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
+from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
 from tinygpu.category.node import kept
 from tinygpu.category.operation import COMPLEMENT
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, negation, variables
@@ -36,8 +36,8 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative; and what terms
-    are there, by their identity, since it matters which of equal ones it is.
+    """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative, with what of each is
+    taken away; and what terms are there, by their identity, since it matters which of equal ones it is.
 
     All of it is so at the points of the box; an empty box has no points, so there anything may be said.
     """
@@ -45,10 +45,13 @@ class Known:
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Polynomial, ...] = ()
+    negative: tuple[frozenset[Monomial], ...] = ()
     settled: dict[int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
     decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
     ranges: dict[Term, tuple[Polynomial | None, Polynomial | None]] = field(default_factory=dict, compare=False, repr=False)
+    most: dict[Term, Polynomial | None] = field(default_factory=dict, compare=False, repr=False)
+    natural: dict[Term, bool] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
 
     @staticmethod
@@ -155,7 +158,9 @@ def over(p: Polynomial, fact: Polynomial) -> bool:
 
 @lru_cache(maxsize=2048)  # what a machine with long loops asks of: with fewer the same is found again and again
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
-    return Known(dict(extents), given, tuple(form for fact in sorted(given, key=sorting) for form in nonnegatives(fact)))
+    facts = sorted(given, key=sorting)
+    forms, negative = (tuple(x for fact in facts for x in of(fact)) for of in (nonnegatives, subtracted))
+    return Known(dict(extents), given, forms, negative)
 
 
 def _sizes(known: Known) -> Sizes:
@@ -194,6 +199,12 @@ def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
                     return (plus(fall, ONE, -1) if op == "gt" else fall,)
             return rise, fall
     return ()
+
+
+@kept
+def subtracted(fact: Term) -> tuple[frozenset[Monomial], ...]:
+    """The monomials with a negative coefficient of each of these polynomials."""
+    return tuple(frozenset(m for m, c in form.items() if c < 0) for form in nonnegatives(fact))
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:

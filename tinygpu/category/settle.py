@@ -7,7 +7,7 @@ corner of the box.
 
 from __future__ import annotations
 
-from tinygpu.category.bounds import at_corner
+from tinygpu.category.corner import at_corner
 from tinygpu.category.decide import decide
 from tinygpu.category.known import Extents, Known, inert
 from tinygpu.category.linear import ONE, Polynomial, as_written, constant, divide, joined, plus, polynomial, term_of, without

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tinygpu.category.bounds import at_corner, divided
+from tinygpu.category.bounds import divided
+from tinygpu.category.corner import at_corner
 from tinygpu.category.known import Known, nonnegatives
 from tinygpu.category.linear import ONE, as_written, constant, number, plus, polynomial, solve, stride, without
 from tinygpu.category.monoid import Monoid, monoids_on

@@ -135,6 +135,13 @@ TERMS: dict[type[Any], tuple[str, ...]] = {
 }
 
 
+def terms_of(event: Event) -> Iterator[Term]:
+    """The terms of an event, without those of its point."""
+    for name in TERMS[type(event)]:
+        found = getattr(event, name)
+        yield from found if isinstance(found, tuple) else (found,)
+
+
 def changed(event: E, point: Region, put: Callable[[Term], Term]) -> E:
     """The event at another point, with other terms."""
     new: dict[str, Any] = {}
@@ -229,9 +236,9 @@ def replaced(term: Term, cells: State) -> Term:
 
 def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
     """What a body does, with the values at the start of an iteration put in for their placeholders."""
-    if not starts:
-        yield from events
-        return
+
+    def idle(term: Term) -> bool:
+        return starts.keys().isdisjoint(tensors(term))
 
     def put(point: Region, term: Term) -> Term:
         return point.settled(replaced(term, starts))
@@ -241,5 +248,8 @@ def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
         return bare.under(*(g if replaced(g, starts) == g else put(bare, g) for g in point.guard))
 
     for event in events:
+        if all(map(idle, event.point.guard)) and all(map(idle, terms_of(event))):
+            yield event
+            continue
         point = at(event.point)
         yield changed(event, point, (lambda term: replaced(term, starts)) if isinstance(event, Computed) else partial(put, point))

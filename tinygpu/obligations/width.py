@@ -16,6 +16,7 @@ from math import prod
 
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
+from tinygpu.category.known import natural
 from tinygpu.category.linear import Monomial, number, plus, polynomial, term_of
 from tinygpu.category.region import Region, parts
 from tinygpu.category.term import (
@@ -105,11 +106,16 @@ def fits(
 
 
 def bounded(part: Term, program: Program, point: Region) -> bool:
-    """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
+    """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and is at least a number, or no more than a size
+    below 0."""
     high, low = upper(part, point), lower(part, point)
-    if high is None or not isinstance(low, Const) or low.value < -INT64 - 1 or (isinstance(high, Const) and high.value > INT64):
+    if high is None or low is None or (isinstance(high, Const) and high.value > INT64):
         return False
-    return variables(high) <= set(program.op.sizes) and not reads(high)
+    sizes, form = set(program.op.sizes), polynomial(low)
+    less = [m for m, c in form.items() if c < 0 and m]
+    over = all(natural(atom) for m, c in form.items() if c > 0 for atom in m)
+    shallow = form.get((), 0) >= (-1 if less else -INT64 - 1) and all(form[m] == -1 and isinstance(term_of({m: 1}), Var) for m in less)
+    return over and shallow and len(less) < 2 and all(variables(t) <= sizes and not reads(t) for t in (high, low))
 
 
 def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[Claim]:

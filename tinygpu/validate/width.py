@@ -108,20 +108,19 @@ class Width:
     def seen(self, term: Term, kind: str, here: Here) -> bool:
         """By bounds: those of intervals, those of guards and of forms, those of axes that are swept; first all with what is soon seen."""
         ends = Ends(Known.at(here.box), upper_guards(here.guards))
-        form, (least, most) = polynomial(canonical(term)), RANGES[kind]
-        quick, bounds = range_of(form, ends.known), [(ends.low(term), ends.high(term))]
-        down, up = swept(form, ends.known, -1), swept(form, ends.known, 1)
+        known, form, (least, most) = ends.known, polynomial(canonical(term)), RANGES[kind]
+
+        def inside(low: Polynomial | None, high: Polynomial | None, long: bool) -> bool:
+            bounded = low is not None and high is not None
+            return bounded and self._above(low, least, known) and self._below(high, most, known, long)
+
+        if inside(*range_of(form, known), False):
+            return True
+        low, high = ends.low(term), ends.high(term)
+        down, up, bounds = swept(form, known, -1), swept(form, known, 1), [(low, high)]
         if down != form or up != form:
-            ((low, high),) = bounds
-            bounds.append(
-                (low if down == form else range_of(down, ends.known)[0], high if up == form else range_of(up, ends.known)[1])
-            )
-        return any(
-            self._above(low, least, ends.known) and self._below(high, most, ends.known, long)
-            for long in (False, True)
-            for low, high in (bounds if long else (quick, *bounds))
-            if low is not None and high is not None
-        )
+            bounds.append((low if down == form else range_of(down, known)[0], high if up == form else range_of(up, known)[1]))
+        return any(inside(*both, long) for long in (False, True) for both in bounds)
 
     def _end_of(self, end: tuple[int, int]) -> int:
         """An end of a range where the largest index is the least that it may be."""
