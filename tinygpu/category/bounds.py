@@ -83,9 +83,20 @@ def range_of(p: Polynomial, known: Known) -> Range:
     return low, high
 
 
+def least(p: Polynomial, known: Known) -> Polynomial | None:
+    """The lower bound of a polynomial, None where there is none."""
+    low: Polynomial = {}
+    for monomial, c in p.items():
+        end = _product(monomial, known)[c < 0] if monomial else ONE
+        if end is None:
+            return None
+        low = plus(low, end, c)
+    return low
+
+
 def least_positive(p: Polynomial, known: Known) -> bool:
     """Whether the lower bound of a polynomial is seen to be not negative."""
-    low, _ = range_of(p, known)
+    low = least(p, known)
     return low is not None and known.positive(low)
 
 

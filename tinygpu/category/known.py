@@ -27,9 +27,10 @@ FEW, MANY = 100, 6000  # parts of a term, written out
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Polynomials that are not negative at any point, least values of atoms over the sizes, remainders that are 0."""
+    """Polynomials that are not negative at any point, with what of each is taken away, least values of atoms over the sizes, remainders that are 0."""
 
     facts: tuple[Polynomial, ...]
+    negative: tuple[frozenset[Monomial], ...]
     least: Mapping[Term, int]
     zeros: frozenset[Term]
 
@@ -150,9 +151,24 @@ class Known:
         return any(over(more, fact) for fact in self.sizes.facts) and self.positive(plus(polynomial(b), ONE, -1))
 
 
+def apart(p: Polynomial, q: Polynomial) -> int | None:
+    """The number `p − q`, None where it is none.
+
+    >>> n = Var("n")
+    >>> apart(polynomial(n + 3), polynomial(n)), apart(polynomial(n), polynomial(n * 2))
+    (3, None)
+    """
+    if len(p) - (() in p) != len(q) - (() in q):
+        return None
+    for monomial, c in q.items():
+        if monomial and p.get(monomial) != c:
+            return None
+    return p.get((), 0) - q.get((), 0)
+
+
 def over(p: Polynomial, fact: Polynomial) -> bool:
     """Whether a polynomial is one that is not negative, or that and a number."""
-    more = number(plus(p, fact, -1))
+    more = apart(p, fact)
     return more is not None and more >= 0
 
 
@@ -175,7 +191,8 @@ def _sizes(known: Known) -> Sizes:
         for atom, value in _least(p):
             if known.constant(atom):
                 least[atom] = max(least.get(atom, 0), value)
-    return Sizes(tuple(p for p in ends + known.forms if number(p) is None), least, frozenset(zeros))
+    facts = tuple(p for p in ends + known.forms if number(p) is None)
+    return Sizes(facts, tuple(map(taken_away, facts)), least, frozenset(zeros))
 
 
 @kept
@@ -203,8 +220,13 @@ def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
 
 @kept
 def subtracted(fact: Term) -> tuple[frozenset[Monomial], ...]:
-    """The monomials with a negative coefficient of each of these polynomials."""
-    return tuple(frozenset(m for m, c in form.items() if c < 0) for form in nonnegatives(fact))
+    """What each of these polynomials takes away."""
+    return tuple(map(taken_away, nonnegatives(fact)))
+
+
+def taken_away(form: Polynomial) -> frozenset[Monomial]:
+    """The monomials with a negative coefficient."""
+    return frozenset(m for m, c in form.items() if c < 0)
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:

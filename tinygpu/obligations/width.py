@@ -16,8 +16,8 @@ from math import prod
 
 from tinygpu.category.bounds import lower, upper
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.known import natural
-from tinygpu.category.linear import Monomial, number, plus, polynomial, term_of
+from tinygpu.category.known import apart, natural
+from tinygpu.category.linear import Monomial, plus, polynomial, term_of
 from tinygpu.category.region import Region, parts
 from tinygpu.category.term import (
     FALSE,
@@ -114,7 +114,9 @@ def bounded(part: Term, program: Program, point: Region) -> bool:
     sizes, form = set(program.op.sizes), polynomial(low)
     less = [m for m, c in form.items() if c < 0 and m]
     over = all(natural(atom) for m, c in form.items() if c > 0 for atom in m)
-    shallow = form.get((), 0) >= (-1 if less else -INT64 - 1) and all(form[m] == -1 and isinstance(term_of({m: 1}), Var) for m in less)
+    shallow = form.get((), 0) >= (-1 if less else -INT64 - 1) and all(
+        form[m] == -1 and isinstance(term_of({m: 1}), Var) for m in less
+    )
     return over and shallow and len(less) < 2 and all(variables(t) <= sizes and not reads(t) for t in (high, low))
 
 
@@ -210,7 +212,7 @@ def _always(limit: Term) -> bool:
 
 def _below(term: Term, other: Term) -> bool:
     """Whether `term < other` by a constant, so that a limit for `other` serves."""
-    return (number(plus(polynomial(other), polynomial(term), -1)) or 0) > 0
+    return (apart(polynomial(other), polynomial(term)) or 0) > 0
 
 
 def _largest(terms: Collection[Term]) -> Iterator[Term]:

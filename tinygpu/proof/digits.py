@@ -12,7 +12,7 @@ from tinygpu.category.decide import digits_hold, holds
 from tinygpu.category.known import Known
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import INDEX, App, Axis, Fold, Term, conjunction, conjuncts, memoised, rebuild, select, variables
+from tinygpu.category.term import INDEX, TRUE, App, Axis, Fold, Term, conjunction, conjuncts, memoised, rebuild, select, variables
 from tinygpu.category.text import sorting
 from tinygpu.obligations.bijection import PRIME, stretched
 
@@ -37,7 +37,10 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
 
 def one(part: Term, region: Region) -> bool:
     """Whether an equation has the same on both sides."""
-    return isinstance(part, App) and part.op == "eq" and gathered(part.args[0], region) == gathered(part.args[1], region)
+    if not isinstance(part, App) or part.op != "eq":
+        return False
+    both = gathered(part, region)  # together, as they have much in common
+    return both.args[0] == both.args[1] if isinstance(both, App) else both == TRUE
 
 
 @memoised

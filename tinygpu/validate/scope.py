@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tinygpu.category.dtype import NATIVE
 from tinygpu.category.linear import as_written, joined, polynomial
@@ -42,7 +43,19 @@ def _array(thing: Thing | None) -> set[str]:
 
 def names_in(node: ast.AST) -> frozenset[str]:
     """All names that stand in a node."""
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in parts_of(node) if isinstance(n, ast.Name))
+
+
+def stored_in(node: ast.AST) -> frozenset[str]:
+    """The names that are given something in a part of the text."""
+    return frozenset(n.id for n in parts_of(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+@lru_cache(maxsize=1 << 14)  # of each loop it is asked, and of those around it
+def parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
+    """The names, elements, calls and attributes in a part of the text."""
+    inside = (part for child in ast.iter_child_nodes(node) for part in parts_of(child))
+    return (node, *inside) if isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute) else tuple(inside)
 
 
 @dataclass(slots=True)
@@ -67,7 +80,7 @@ class Scope:
         assigned: set[str] = set()
         written: set[str] = set()
         barriers = False
-        for node in (n for stmt in body for n in ast.walk(stmt)):
+        for node in (n for stmt in body for n in parts_of(stmt)):
             match node:
                 case ast.Name(id=name, ctx=ast.Store()):
                     assigned.add(name)
