@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 HELD = {name: ends for name, ends in RANGE.items() if name not in LONG}  # what data says of an index
 
 
-def lower(term: Term, region: Region) -> Term | None:
-    """A term over the sizes that is at most `term` at every point of a region, or None.
+def reach(term: Term, known: Known) -> tuple[Term | None, Term | None]:
+    """Terms over the sizes, at most and at least `term` at every point of a place, None where none is seen.
 
-    >>> from tinygpu.category.region import Region
-    >>> from tinygpu.category.term import Axis, text
-    >>> text(lower(Var("i") - 1, Region((Axis("i", Var("n")),))))
-    '-1'
+    >>> from tinygpu.category.term import text
+    >>> low, high = reach(Var("i") - 1, Known.of({"i": Var("n")}))
+    >>> text(low), text(high)
+    ('-1', 'n - 2')
     """
-    low = range_of(polynomial(term), Known.at(region))[0]
-    return None if low is None else term_of(low)
+    low, high = range_of(polynomial(term), known)
+    return None if low is None else term_of(low), None if high is None else term_of(high)
 
 
 def upper(term: Term, region: Region) -> Term | None:
@@ -54,8 +54,7 @@ def upper(term: Term, region: Region) -> Term | None:
     >>> text(upper(e // N, Region((Axis("e", M * N),)))), text(upper(e % N, Region((Axis("e", M * N),))))
     ('M - 1', 'N - 1')
     """
-    high = range_of(polynomial(term), Known.at(region))[1]
-    return None if high is None else term_of(high)
+    return reach(term, Known.at(region))[1]
 
 
 def natural(extent: Term) -> Term:

@@ -11,12 +11,12 @@ with 2³¹ − 1 before it takes the 32-bit kernel (and with 2⁶³ − 1 for th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import lru_cache
 from math import prod
 
-from tinygpu.category.bounds import lower, upper
+from tinygpu.category.bounds import reach
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.known import apart, natural
+from tinygpu.category.known import Known, apart, natural
 from tinygpu.category.linear import Monomial, plus, polynomial, term_of
 from tinygpu.category.region import Region, parts
 from tinygpu.category.term import (
@@ -43,6 +43,7 @@ from tinygpu.obligations.trace import Computed, Trace, preconditions
 from tinygpu.program.arrays import address
 from tinygpu.program.lanes import instances, lanes_of, of_any_width
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -51,7 +52,7 @@ BEYOND = Const(INT32 + 1)
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    most = size_limits(program, trace)
+    most = limits(program)
     narrow = program.arch != CPU and not any(isinstance(t, Const) for t in most)  # else no call takes the 32-bit kernel
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
@@ -63,7 +64,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         term, point, labels = computed.term, computed.point, (Label(computed.span, "computed here"),)
         if narrow:
             yield fits(term, tuple(subterms(term)), INT32, most, point, labels)
-        wide = tuple(t for t in subterms(term) if not bounded(t, program, point))
+        known = Known.at(point)
+        wide = tuple(t for t in subterms(term) if not bounded(t, program, known))
         if wide:
             yield fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
         yield from divisions(term, point, labels)
@@ -105,10 +107,10 @@ def fits(
     return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
 
 
-def bounded(part: Term, program: Program, point: Region) -> bool:
+def bounded(part: Term, program: Program, known: Known) -> bool:
     """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and is at least a number, or no more than a size
     below 0."""
-    high, low = upper(part, point), lower(part, point)
+    low, high = reach(part, known)
     if high is None or low is None or (isinstance(high, Const) and high.value > INT64):
         return False
     sizes, form = set(program.op.sizes), polynomial(low)
@@ -182,8 +184,9 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     out.update(dict.fromkeys(axis.extent for launch in program.launches for axis in launch.turns))
     for computed in evaluated(trace):
+        known = Known.at(computed.point)
         for part in subterms(computed.term):
-            bound, least = upper(part, computed.point), lower(part, computed.point)
+            least, bound = reach(part, known)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):
                 bound = None  # of what data may be, a promise may say more
             if isinstance(least, Const) and least.value < -INT32 - 1:  # as far below 0 as a largest index of that size reaches
@@ -229,9 +232,13 @@ def _largest(terms: Collection[Term]) -> Iterator[Term]:
     return (t for t, (shape, more) in zip(terms, shapes, strict=True) if more == most[shape])
 
 
-@cache
 def limits(program: Program) -> tuple[Term, ...]:
-    """`size_limits` of a program, for the launcher."""
+    """`size_limits` of a program, for its proof and for the launcher. A name changes nothing."""
+    return _limits(replace(program, name=""))
+
+
+@lru_cache(maxsize=256)
+def _limits(program: Program) -> tuple[Term, ...]:
     return size_limits(program, execute(program))
 
 

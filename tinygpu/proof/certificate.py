@@ -151,7 +151,7 @@ def digest(proof: Proof) -> str:
 
 def program_text(program: Program) -> str:
     """The program with its op, as a spec of its own; the program alone for an op that was made in Python."""
-    return standalone(program) if program.op.source else render_machine(program)
+    return standalone(program, ()) if program.op.source else render_machine(program)
 
 
 def entries(proof: Proof) -> tuple[Entry, ...]:
