@@ -143,12 +143,15 @@ def terms_of(event: Event) -> Iterator[Term]:
 
 
 def changed(event: E, point: Region, put: Callable[[Term], Term]) -> E:
-    """The event at another point, with other terms."""
+    """The event at another point, with other terms; itself, where it has the same ones."""
     new: dict[str, Any] = {}
     for name in TERMS[type(event)]:
         old = getattr(event, name)
-        new[name] = tuple(map(put, old)) if isinstance(old, tuple) else put(old)
-    return replace(event, point=point, **new)
+        terms = old if isinstance(old, tuple) else (old,)
+        found = tuple(map(put, terms))
+        if any(a is not b for a, b in zip(found, terms, strict=True)):
+            new[name] = found if isinstance(old, tuple) else found[0]
+    return replace(event, point=point, **new) if new or point is not event.point else event
 
 
 @dataclass(frozen=True, slots=True)
