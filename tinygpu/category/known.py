@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
 from tinygpu.category.node import kept
 from tinygpu.category.operation import COMPLEMENT
-from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, negation, variables
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Term, Var, children, conjuncts, negation, variables
 from tinygpu.category.text import sorting
 from tinygpu.record import dataclass, field
 
@@ -282,11 +282,3 @@ def idle(condition: Term, branch: Term) -> bool:
     """Whether a condition decides nothing in a branch: it says nothing of indices, and is not tested there again."""
     parts = conjuncts(condition)
     return not any(map(nonnegatives, parts)) and tests(branch).isdisjoint({*parts, *map(negation, parts)})
-
-
-@kept
-def inert(term: Term) -> bool:
-    """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold."""
-    if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):
-        return isinstance(term, Const)
-    return all(map(inert, children(term)))

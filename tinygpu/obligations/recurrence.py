@@ -6,8 +6,7 @@
     new(f) = value if x < b else previous(f)       →  the value at the last x of those, or old(f)
     new(f) = v if v > previous(f) else previous(f)  →  a maximum
 
-Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
-Only `previous(f)` at the cell's own index is the cell itself; its neighbour is not.
+Comes in: the value of a cell at the end of an iteration, over that at the start. Goes out: two closed forms, or None. Only `previous(f)` is the cell.
 """
 
 from __future__ import annotations

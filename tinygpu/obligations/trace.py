@@ -244,7 +244,8 @@ def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
         return starts.keys().isdisjoint(tensors(term))
 
     def put(point: Region, term: Term) -> Term:
-        return point.settled(replaced(term, starts))
+        there = replaced(term, starts)  # which may wait for a loop around
+        return there if any("@" in name for name in tensors(there)) else point.settled(there)
 
     def at(point: Region) -> Region:
         bare = Region(point.axes)
