@@ -51,11 +51,22 @@ def stored_in(node: ast.AST) -> frozenset[str]:
     return frozenset(n.id for n in parts_of(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
-@lru_cache(maxsize=1 << 14)  # of each loop it is asked, and of those around it
 def parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
     """The names, elements, calls and attributes in a part of the text."""
-    inside = (part for child in ast.iter_child_nodes(node) for part in parts_of(child))
-    return (node, *inside) if isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute) else tuple(inside)
+    return _of_statement(node) if isinstance(node, ast.stmt) else _parts(node)
+
+
+@lru_cache(maxsize=1 << 12)  # of each loop it is asked, and of those around it
+def _of_statement(stmt: ast.stmt) -> tuple[ast.AST, ...]:
+    return _parts(stmt)
+
+
+def _parts(node: ast.AST) -> tuple[ast.AST, ...]:
+    found = [node] if isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute) else []
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr_context | ast.operator | ast.Constant):
+            found += parts_of(child)
+    return tuple(found)
 
 
 @dataclass(slots=True)

@@ -76,13 +76,15 @@ class Width:
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
         if isinstance(term, App) and term.op in ("min", "max"):  # it is one of them
             return all(self.fits(part, kind, here, quick) for part in term.args)
-        term = together(plainly(term, Known.at(here.box)), Known.at(here.box))
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            said = promised(term, kind, here)
-            self.known[key] = self.seen(*key) or (said != key and self.seen(*said)) or None
+            known = Known.at(here.box)
+            plain = together(plainly(term, known), known), kind, here
+            said = promised(*plain)
+            self.known[key] = self.seen(*plain) or (said != plain and self.seen(*said)) or None
         if self.known[key] is None and not quick:
-            self.known[key] = self._proved(*key)
+            known = Known.at(here.box)
+            self.known[key] = self._proved(together(plainly(term, known), known), kind, here)
         return bool(self.known[key])
 
     def limited(self, count: Term) -> bool:
