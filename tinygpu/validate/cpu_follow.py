@@ -21,8 +21,8 @@ from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Due, Follower, Written, does
+from tinygpu.validate.inside import names_in, parts_of, stored_in
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import names_in, parts_of, stored_in
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 

@@ -18,9 +18,10 @@ from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
+from tinygpu.validate.inside import names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Effects, Scope, names_in
+from tinygpu.validate.scope import Effects, Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
 
 

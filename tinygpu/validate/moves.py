@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import Const, Term, reads, text
 from tinygpu.record import dataclass
+from tinygpu.validate.inside import names_in, parts_of
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Scope, names_in, parts_of
+from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Pointer, Thing, unread
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import lru_cache
 
 from tinygpu.category.dtype import NATIVE
 from tinygpu.category.linear import as_written, joined, polynomial
@@ -17,6 +16,7 @@ from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
+from tinygpu.validate.inside import parts_of
 from tinygpu.validate.meaning import Meaning
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
@@ -39,34 +39,6 @@ def _array(thing: Thing | None) -> set[str]:
         case Number(array=array) | Pointer(array=array) | Cells(array=array) if array:
             return {array}
     return set()
-
-
-def names_in(node: ast.AST) -> frozenset[str]:
-    """All names that stand in a node."""
-    return frozenset(n.id for n in parts_of(node) if isinstance(n, ast.Name))
-
-
-def stored_in(node: ast.AST) -> frozenset[str]:
-    """The names that are given something in a part of the text."""
-    return frozenset(n.id for n in parts_of(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-
-
-def parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
-    """The names, elements, calls and attributes in a part of the text."""
-    return _of_statement(node) if isinstance(node, ast.stmt) else _parts(node)
-
-
-@lru_cache(maxsize=1 << 12)  # of each loop it is asked, and of those around it
-def _of_statement(stmt: ast.stmt) -> tuple[ast.AST, ...]:
-    return _parts(stmt)
-
-
-def _parts(node: ast.AST) -> tuple[ast.AST, ...]:
-    found = [node] if isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute) else []
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.expr_context | ast.operator | ast.Constant):
-            found += parts_of(child)
-    return tuple(found)
 
 
 @dataclass(slots=True)

@@ -78,12 +78,12 @@ class Width:
             return all(self.fits(part, kind, here, quick) for part in term.args)
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            known = Known.at(here.box)
+            known = here.known
             plain = together(plainly(term, known), known), kind, here
             said = promised(*plain)
             self.known[key] = self.seen(*plain) or (said != plain and self.seen(*said)) or None
         if self.known[key] is None and not quick:
-            known = Known.at(here.box)
+            known = here.known
             self.known[key] = self._proved(together(plainly(term, known), known), kind, here)
         return bool(self.known[key])
 
@@ -100,7 +100,7 @@ class Width:
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
-        ends = Ends(Known.at(here.box), upper_guards(here.guards))
+        ends = Ends(here.known, upper_guards(here.guards))
         low, tops = ends.low(first), [ends.high(last)]
         if (more := apart(polynomial(last), polynomial(first))) and (top := ends.high(first)) is not None:
             tops.append(plus(top, constant(more)))  # what a guard says of the last one may not be seen in its form
@@ -115,7 +115,7 @@ class Width:
 
     def seen(self, term: Term, kind: str, here: Here) -> bool:
         """By bounds: those of intervals, those of guards and of forms, those of axes that are swept; first all with what is soon seen."""
-        ends = Ends(Known.at(here.box), upper_guards(here.guards))
+        ends = Ends(here.known, upper_guards(here.guards))
         known, form, (least, most) = ends.known, polynomial(canonical(term)), RANGES[kind]
 
         def inside(low: Polynomial | None, high: Polynomial | None, long: bool) -> bool:
@@ -183,6 +183,8 @@ class Unasked(Width):
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
     """The term where each element of data that a promise says to be below an extent is an axis of that extent."""
+    if not reads(term):
+        return term, kind, here
     as_axes: dict[Term, Term] = {}
     for cast in (t for t in walk(term) if isinstance(t, App) and t.op == "cast" and t.dtype == INDEX and reads(t)):
         (element,) = cast.args
