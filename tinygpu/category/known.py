@@ -175,8 +175,8 @@ def over(p: Polynomial, fact: Polynomial) -> bool:
 @lru_cache(maxsize=2048)  # what a machine with long loops asks of: with fewer the same is found again and again
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
     facts = sorted(given, key=sorting)
-    forms, negative = (tuple(x for fact in facts for x in of(fact)) for of in (nonnegatives, subtracted))
-    return Known(dict(extents), given, forms, negative)
+    forms = tuple(form for fact in facts for form in nonnegatives(fact))
+    return Known(dict(extents), given, forms, tuple(less for fact in facts for less in subtracted(fact)))
 
 
 def _sizes(known: Known) -> Sizes:

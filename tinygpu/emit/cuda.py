@@ -18,7 +18,7 @@ from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
-from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, names_in, python_names
+from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
 from tinygpu.program.step import For, Launch, Program, arrays_in, steps
@@ -121,7 +121,7 @@ def called(text: str) -> set[str]:
     >>> sorted(called("x[ix(g)] = expf(y)  # load4"))
     ['expf', 'ix']
     """
-    return names_in(text) & INSTRUCTIONS.keys()
+    return identifiers(text) & INSTRUCTIONS.keys()
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:

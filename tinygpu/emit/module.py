@@ -17,7 +17,7 @@ from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.python import Lines, docstring, names_in
+from tinygpu.emit.python import Lines, docstring, identifiers
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -94,7 +94,7 @@ def cuda_kernels(program: Program) -> list[str]:
 
 def called(texts: Sequence[str]) -> list[str]:
     """What kernels take of the runtime: the names of it that stand in their texts."""
-    return sorted({name for one in texts for name in names_in(one)} & offered())
+    return sorted({name for one in texts for name in identifiers(one)} & offered())
 
 
 def launcher_names(machines: Sequence[Machine]) -> list[str]:

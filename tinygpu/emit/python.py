@@ -52,10 +52,10 @@ def comment(text: str, width: int = WIDTH - 24) -> Lines:
     return ["# " + line for line in textwrap.wrap(text, width - 2)]
 
 
-def names_in(text: str) -> set[str]:
+def identifiers(text: str) -> set[str]:
     """The names of a text, and its words: what stands in strings and comments, or behind a dot, is none.
 
-    >>> sorted(names_in('s = np.exp(x[0])  # of y'))
+    >>> sorted(identifiers('s = np.exp(x[0])  # of y'))
     ['np', 's', 'x']
     """
     return {*filter(None, WORD.findall(text))}

@@ -33,7 +33,7 @@ def _of_statement(stmt: ast.stmt) -> tuple[ast.AST, ...]:
 
 
 def _parts(node: ast.AST) -> tuple[ast.AST, ...]:
-    found = [node] if isinstance(node, KINDS) else []
+    found: list[ast.AST] = [node] if isinstance(node, KINDS) else []
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.expr_context | ast.operator | ast.Constant):
             found += parts_of(child)

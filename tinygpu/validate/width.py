@@ -119,8 +119,9 @@ class Width:
         known, form, (least, most) = ends.known, polynomial(canonical(term)), RANGES[kind]
 
         def inside(low: Polynomial | None, high: Polynomial | None, long: bool) -> bool:
-            bounded = low is not None and high is not None
-            return bounded and self._above(low, least, known) and self._below(high, most, known, long)
+            if low is None or high is None:
+                return False
+            return self._above(low, least, known) and self._below(high, most, known, long)
 
         quick = range_of(form, known)
         if inside(*quick, False):
