@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tinygpu.derive.wide import wide_accesses
+from tinygpu.derive.wide import Wide, wide_accesses
 from tinygpu.emit.cuda import block_threads, kernel_name
 from tinygpu.hardware.arch import Assembled
 from tinygpu.program.arrays import arrays
+from tinygpu.program.pending import copies, source
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, parts
@@ -56,6 +57,12 @@ class Report(Assembled):
         names = [i.name for i in self.instructions if re.match(kind + r"(\.|$)", i.name)]
         size = {name: next((b for b, mark in WIDTHS.items() if mark and re.search(mark + r"\b", name)), 4) for name in names}
         return sum(size[name] == bytes for name in names)
+
+    def copies(self, bytes: int) -> int:
+        """How many copies from global to shared memory that land later move that many bytes."""
+        marks = {16: r"\.128", 8: r"\.64", 4: ""}
+        names = [i.name for i in self.instructions if i.name.startswith("LDGSTS")]
+        return sum(bool(re.search(marks[bytes], n)) if marks[bytes] else not re.search(r"\.(128|64)", n) for n in names)
 
     def refused(self) -> tuple[str, ...]:
         """What no emitted kernel may have: local memory in any form."""
@@ -277,7 +284,13 @@ def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
     """The wide accesses that a program promises and the disassembly of its launches shows too few of."""
     absent = []
     accesses = {(w.launch, w.stores, w.tensor, w.first): w for w in wide_accesses(program)}.values()
-    promised = Counter((w.launch, w.stores, w.bytes, w.shared) for w in accesses for _ in range(w.count // w.lanes))
+    promised = Counter(
+        (w.launch, w.stores, w.bytes, w.shared) for w in accesses if not begun(program, w) for _ in range(w.count // w.lanes)
+    )
+    copied = Counter((w.launch, w.bytes) for w in accesses if not w.stores and begun(program, w) for _ in range(w.count // w.lanes))
+    for (launch, size), number in copied.items():
+        if (seen := reports[launch].copies(size)) < number:
+            absent.append(f"{number - seen} of {number} copies of {size} bytes that land later")
     for (launch, stores, size, shared), number in promised.items():
         seen = reports[launch].wide(stores, size, shared)
         if shared and stores:  # some assemblers make two of one, which moves the same in as many turns of the memory
@@ -286,6 +299,12 @@ def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
             what = "shared " * shared + ("stores" if stores else "loads")
             absent.append(f"{number - seen} of {number} {what} of {size} bytes")
     return tuple(absent)
+
+
+def begun(program: Program, wide: Wide) -> bool:
+    """Whether a wide access is half of a copy that lands later."""
+    steps = copies(program.launches[wide.launch].body)
+    return any(wide.access in (step, source(step.value)) for step in steps)
 
 
 def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:

@@ -258,6 +258,16 @@ def half_product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype), out=c)
 
 
+def scaled_product(i: Inputs, c: Array) -> None:
+    np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype).T, out=c)
+    c *= i["sa"][:, None] * i["sb"]
+
+
+def quantise(i: Inputs, q: Array, scale: Array) -> None:
+    np.divide(np.maximum(np.abs(i["x"]).max(1), 1e-30), 448, out=scale)
+    q[...] = (i["x"] / scale[:, None]).astype(q.dtype)
+
+
 def mlp(i: Inputs, y: Array) -> None:
     h = np.matmul(i["x"], i["V"], out=spare("h", (len(y), i["V"].shape[1]), y.dtype))
     np.maximum(h, 0, out=h)

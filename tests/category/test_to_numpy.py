@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tinygpu.category.encoding import nearest_of
 from tinygpu.category.monoid import SCALARS
-from tinygpu.category.number import load, outside_dtype, round_bf16, unit
+from tinygpu.category.number import load, outside_dtype, unit
 from tinygpu.category.term import BOOL, FUNCTIONS, TRUE, App, Axis, Const, Fold, Read, Term, Var, equal, select
 from tinygpu.category.to_numpy import evaluate
 
@@ -122,11 +123,11 @@ def test_bf16_is_ml_dtypes_bfloat16() -> None:
         np.random.default_rng(1).normal(size=10000).astype(np.float32) * np.float32(10) ** np.arange(-30, 30).repeat(167)[:10000]
     )
     want = values.astype(ml_dtypes.bfloat16)
-    assert np.array_equal(round_bf16(values), want.astype(np.float32))
+    assert np.array_equal(nearest_of(values, "bf16"), want.astype(np.float32))
     assert np.array_equal(load(want, "bf16"), want.astype(np.float32))
     assert np.array_equal(load(want.view(np.uint16), "bf16"), want.astype(np.float32))
     assert outside_dtype("bf16") == want.dtype
-    assert np.isinf(round_bf16(np.float32(np.inf))) and np.isinf(round_bf16(np.float32(3.4e38)))
+    assert np.isinf(nearest_of(np.float32(np.inf), "bf16")) and np.isinf(nearest_of(np.float32(3.4e38), "bf16"))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from tests.emit.warps import run_block, stopping
+from tinygpu.category.dtype import DTYPE, PACKED
+from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.number import HELD, load, round_bf16
+from tinygpu.category.number import HELD, load
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
 from tinygpu.program.step import Launch, Program, loops_around
 
-STORED = {"f16": np.uint16, "bf16": np.uint16, "bool": np.uint8}
+STORED = {"bool": np.uint8, **{name: np.dtype(f"uint{DTYPE[name].bits}") for name in PACKED}}
 POISON = 0x5A
 
 
@@ -130,6 +132,38 @@ def wide_store(count: int, space: str = "global") -> Callable[..., None]:
     return wide
 
 
+class Copies:
+    """Copies that land as late as they may: of each thread of a block its groups, the last of which is open."""
+
+    def __init__(self, position: SimpleNamespace):
+        self.position, self.groups = position, {}
+
+    def start(self) -> None:
+        self.groups = {}
+
+    def mine(self) -> list[list[tuple[Pointer, int, Any]]]:
+        return self.groups.setdefault(self.position.threadIdx.x, [[]])
+
+    def wide_copy(self, count: int) -> Callable[..., None]:
+        def begin(near: Pointer, to: Any, far: Pointer, start: Any) -> None:
+            for offset in (to, start):
+                aligned(count, near.elements, offset)
+            for n in range(count):
+                self.mine()[-1].append((near, int(to) + n, far[int(start) + n]))
+                near[int(to) + n] = local_array(1, near.elements.dtype)[0]
+
+        return begin
+
+    def copies(self, what: str, count: int = 0) -> Callable[[], None]:
+        return lambda: self.mine().append([]) if what == "commit" else self.land(count)
+
+    def land(self, count: int) -> None:
+        groups = self.mine()
+        while len(groups) > count + 1:
+            for pointer, offset, value in groups.pop(0):
+                pointer[offset] = value
+
+
 def aligned(count: int, cells: np.ndarray, offset: Any) -> None:
     size = math.gcd(count * cells.itemsize, 16)
     assert int(offset) * cells.itemsize % size == 0, f"{offset} is not aligned to {size} bytes"
@@ -169,14 +203,10 @@ def conversion(name: str) -> Callable[[Any], Any]:
     if name.startswith("trunc_"):
         kind, limit = kinds[name[6:]], limits[name[6:]]
         return lambda x: kind(0 if math.isnan(x) else min(max(math.trunc(min(max(float(x), -1e30), 1e30)), limit.min), limit.max))
-    return {
-        "f16_bits": lambda x: np.float16(x).view(np.uint16),
-        "f16_value": lambda b: np.float32(b.view(np.float16)),
-        "round_f16": lambda x: np.float32(np.float16(x)),
-        "bf16_bits": lambda x: np.uint16(np.float32(round_bf16(np.float32(x))).view(np.uint32) >> np.uint32(16)),
-        "bf16_value": lambda b: (np.uint32(b) << np.uint32(16)).view(np.float32),
-        "round_bf16": lambda x: np.float32(round_bf16(np.float32(x))),
-    }[name]
+    if name.startswith("round_"):
+        return lambda x: np.float32(nearest_of(x, name[6:]))
+    kind, _, way = name.partition("_")
+    return lambda x: bits_of(x, kind)[()] if way == "bits" else np.float32(of_bits(x, kind))
 
 
 def names_of(bits: int, position: SimpleNamespace) -> SimpleNamespace:
@@ -216,7 +246,8 @@ def run(
     position = SimpleNamespace(
         blockIdx=SimpleNamespace(x=0), threadIdx=SimpleNamespace(x=0), local=SimpleNamespace(array=local_array)
     )
-    space = space_of(position)
+    space, copies = space_of(position), Copies(position)
+    space |= {"wide_copy": copies.wide_copy, "copies": copies.copies}
     exec(stopping(cuda_source(program)), space)
     memory = {t.name: memory_of(t.dtype, inputs[t.name]) for t in program.op.inputs}
     memory |= {t.name: apart(memory[t.name]) for t in program.op.inputs if t.strided}
@@ -242,6 +273,7 @@ def run(
             blocks = int(evaluate(launch.blocks, sizes))
             for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1, *idle}):
                 here.start()
+                copies.start()
                 run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])
     return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
 
@@ -293,8 +325,6 @@ def arguments_of(
 def memory_of(dtype: str, values: Any) -> np.ndarray:
     """An input as memory has it."""
     array = np.asarray(values)
-    if dtype == "bf16":
-        return (np.asarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    if dtype == "f16":
-        return array.astype(np.float16).view(np.uint16)
+    if dtype in PACKED:
+        return bits_of(array, dtype)
     return array.astype(STORED.get(dtype, HELD[dtype]))

@@ -41,13 +41,42 @@ def nearest(number: Any, digits: int, least: int, most: int, towards_zero: bool 
     return math.copysign(float(abs(whole * step)), exact)
 
 
-RANGES = {"f16": (11, -14, 15), "bf16": (8, -126, 127), "f32": (24, -126, 127)}
+RANGES = {
+    "f16": (11, -14, 15), "bf16": (8, -126, 127), "f32": (24, -126, 127), "tf32": (11, -126, 127), "e4m3": (4, -6, 8), "e5m2": (3, -14, 15),
+}  # fmt: skip
+LARGEST = {"e4m3": (448.0, 0x7E), "e5m2": (57344.0, 0x7B)}
+
+
+def to_8_bits(number: float, kind: str) -> int:
+    """The bits of the nearest number of 8 bits, the largest one for what is larger, as `cvt.rn.satfinite` gives them."""
+    largest, top = LARGEST[kind]
+    near = nearest(number, *RANGES[kind])
+    if near != near:
+        return 0x7F
+    bits = next(b for b in range(top + 1) if of_8_bits(b, kind) == abs(near)) if abs(near) < largest else top
+    return bits | (0x80 if math.copysign(1, near) < 0 else 0)
+
+
+def of_8_bits(bits: int, kind: str) -> float:
+    """The number that 8 bits are, by the definition of OCP's formats: a sign, 4 or 5 bits of exponent, and the fraction."""
+    digits, least, _ = RANGES[kind]
+    exponent, fraction = (bits & 0x7F) >> (digits - 1), bits & ((1 << (digits - 1)) - 1)
+    sign = -1.0 if bits & 0x80 else 1.0
+    if kind == "e5m2" and exponent == 31:
+        return math.nan if fraction else sign * math.inf
+    if kind == "e4m3" and bits & 0x7F == 0x7F:
+        return math.nan
+    if exponent == 0:
+        return sign * fraction / 2 ** (digits - 1) * 2.0**least
+    return sign * (1 + fraction / 2 ** (digits - 1)) * 2.0 ** (exponent - 1 + least)
 
 
 def convert(bits: int, mode: str, target: str, source: str) -> int:
     """cvt: rn and rz to floats, rzi to integers (saturating), and between widths."""
     if source == "bf16":
         raise ValueError("not on sm_80")
+    if mode == "rn" and source in ("e4m3x2", "e5m2x2"):  # of the lower byte; the upper one is not looked at
+        return encode(of_8_bits(bits & 0xFF, source[:-2]), "f16")
     number = decode(bits, source)
     if mode == "rzi":
         low, high = {"s32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "s64": (-(2**63), 2**63 - 1), "u64": (0, 2**64 - 1)}[
@@ -56,6 +85,8 @@ def convert(bits: int, mode: str, target: str, source: str) -> int:
         if number != number:  # zero only from f32 to 32 bits; else the sign bit alone
             return 0 if source == "f32" and target not in ("s64", "u64") else 1 << (8 * SIZES[target] - 1)
         return encode(min(max(math.trunc(min(max(number, -1e30), 1e30)), low), high), target)
+    if target == "u32":
+        return int(number)
     if target == "u16":
         return int(number) & 0xFFFF
     if target in RANGES and mode in ("rn", "rz"):
@@ -68,26 +99,50 @@ def convert(bits: int, mode: str, target: str, source: str) -> int:
 
 def run(text: str, argument: int) -> int:
     """The bits that the text leaves in $0."""
-    registers: dict[str, int] = {"$1": argument, "0": 0, "1": 1, "16": 16, "0x7fff": 0x7FFF}
-    for line in re.split(r"[;]\s*", re.sub(r"\{ |\}$| \}", "", text.replace("{z, ", "{z,"))):
+    registers: dict[str, int] = {"$1": argument}
+    for line in re.split(r"[;]\s*", re.sub(r"\{ |\}$| \}", "", re.sub(r"\{(\w+), (\S+)\}", r"{\1,\2}", text))):
         operation, _, rest = line.strip().partition(" ")
         if not operation or operation in (".reg", "}"):
             continue
         name, *kinds = operation.split(".")
         target, *sources = [part.strip() for part in re.findall(r"\{[^}]*\}?|[^,\s]+", rest)]
-        given = [registers[s] for s in sources if not s.startswith("{")]
+        given = [
+            registers[s] if s in registers else int(s[2:], 16) if s.startswith("0f") else int(s, 0)
+            for s in sources
+            if not s.startswith("{")
+        ]
         match name:
+            case "cvt" if "satfinite" in kinds:  # the second source is the lower byte
+                upper, lower = (to_8_bits(decode(g, "f32"), kinds[2][:-2]) for g in given)
+                registers[target] = upper << 8 | lower
             case "cvt":
                 mode, to, source = kinds if len(kinds) == 3 else ("", *kinds)
                 registers[target] = convert(given[0], mode, to, source)
+            case "mov" if target.startswith("{"):
+                low, high = target.strip("{}").split(",")
+                registers |= {low: given[0] & 0xFFFF, high: given[0] >> 16}
             case "mov":
                 registers[target] = given[0] if given else registers[sources[0].strip("{}").split(",")[1]] << 16
-            case "and" | "or" | "add" | "shr":
+            case "add" | "mul" if kinds == ["f32"]:
+                a, b = (Fraction(decode(g, "f32")) if math.isfinite(decode(g, "f32")) else math.inf for g in given)
+                exact = a + b if name == "add" else a * b
+                registers[target] = encode(nearest(exact, *RANGES["f32"]), "f32")
+            case "and" | "or" | "add" | "sub" | "shr" | "shl" | "min":
                 a, b = given
-                registers[target] = {"and": a & b, "or": a | b, "add": (a + b) & 0xFFFFFFFF, "shr": a >> b}[name]
+                found = {
+                    "and": a & b,
+                    "or": a | b,
+                    "add": a + b,
+                    "sub": a - b,
+                    "shr": a >> b,
+                    "shl": a << (b & 31),
+                    "min": min(a, b),
+                }[name]
+                registers[target] = found & 0xFFFFFFFF
             case "setp":
                 a, b = (decode(bits, kinds[1]) for bits in given)
-                registers[target] = int(a != a or b != b if kinds[0] == "nan" else a != b)
+                holds = {"nan": a != a or b != b, "lt": a < b, "gt": a > b, "ge": a >= b}
+                registers[target] = int(holds.get(kinds[0], a != b))
             case "selp":
                 registers[target] = given[0] if given[2] else given[1]
             case _:

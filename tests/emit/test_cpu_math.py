@@ -1,4 +1,4 @@
-"""Our own functions keep the error that they state, and 16-bit floats are converted exactly, over all patterns and every midpoint."""
+"""Our own functions keep the error that they state, and floats of 8 and 16 bits are converted exactly, over all patterns and every midpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tinygpu.category.dtype import RANGE
+from tests.emit.ptx import LARGEST, RANGES, nearest, of_8_bits
+from tinygpu.category.dtype import NATIVE, RANGE
+from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.emit.module import ULP
 from tinygpu.runtime import loaded, text
 
@@ -147,7 +149,56 @@ def test_f64_is_rounded_once(dtype: str, kind: Any) -> None:
     assert np.isnan(odd(np.array([np.nan]))).all() and np.array_equal(odd(np.array([np.inf, 0.0, 1.5])), [np.inf, 0.0, 1.5])
 
 
-@pytest.mark.parametrize("dtype", sorted(RANGE))
+EIGHT = [("e4m3", ml_dtypes.float8_e4m3fn), ("e5m2", ml_dtypes.float8_e5m2)]
+BYTES = np.arange(256, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("dtype", "kind"), EIGHT)
+def test_all_patterns_of_8_bits(dtype: str, kind: Any) -> None:
+    """By two tables that are not ours: that of ml_dtypes, and the definition of the formats; here, in kernels, and in what launchers check."""
+    want = BYTES.view(kind).astype(np.float32)
+    by_definition = [of_8_bits(int(b), dtype) for b in BYTES]
+    for got in (mapped(f"{dtype}_to_f32", "f4")(BYTES), of_bits(BYTES, dtype), data_of(dtype)):
+        assert np.array_equal(got, want, equal_nan=True) and np.array_equal(got, by_definition, equal_nan=True)
+        assert np.array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(want[~np.isnan(want)]))
+    finite = np.isfinite(want)
+    for back in (mapped(f"f32_to_{dtype}", "u1")(want), bits_of(want, dtype)):
+        assert np.array_equal(back[finite], BYTES[finite])
+        assert np.isnan(back[np.isnan(want)].view(kind).astype(np.float32)).all()
+
+
+def data_of(dtype: str) -> Array:
+    """What a launcher that checks data reads of all patterns."""
+    values = vars(loaded())["_data"]("f", "x", BYTES, dtype, None).values
+    return np.asarray(values, np.float32)
+
+
+@pytest.mark.parametrize(("dtype", "kind"), EIGHT)
+def test_8_bits_are_rounded_to_even_and_saturate(dtype: str, kind: Any) -> None:
+    numbers = np.unique(BYTES.view(kind).astype(np.float64))
+    numbers = numbers[np.isfinite(numbers)]
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    single = middle.astype(np.float32)
+    x = np.concatenate([np.nextafter(single, np.float32(-np.inf)), single, np.nextafter(single, np.float32(np.inf))])
+    want, (largest, top) = x.astype(kind).view(np.uint8), LARGEST[dtype]
+    beyond = np.array([largest * 1.01, largest * 1.5, 1e30, np.inf], np.float32)
+    for bits in (mapped(f"f32_to_{dtype}", "u1"), lambda y: bits_of(y, dtype)):
+        assert np.array_equal(bits(x), want)
+        assert (bits(beyond) == top).all() and (bits(-beyond) == top | 0x80).all()
+    odd, rounded = mapped("narrow_to_odd", "f4"), mapped(f"round_{dtype}", "f4")
+    assert np.array_equal(rounded(odd(np.nextafter(middle, np.inf))), numbers[1:].astype(np.float32))
+    assert np.array_equal(rounded(odd(np.nextafter(middle, -np.inf))), numbers[:-1].astype(np.float32))
+
+
+def test_tf32_has_10_bits_of_a_fraction() -> None:
+    chance = np.random.default_rng(1)
+    x = np.concatenate([chance.normal(size=1000), 1 + np.arange(64) * 2.0**-13, [np.inf, -0.0, 3.4e38, 1e-40]]).astype(np.float32)
+    want = [float(nearest(v, *RANGES["tf32"])) for v in x.tolist()]
+    for round_ in (mapped("round_tf32", "f4"), lambda y: nearest_of(y, "tf32")):
+        assert np.array_equal(round_(x), np.array(want, np.float32)) and np.isnan(round_(np.array([np.nan], np.float32))).all()
+
+
+@pytest.mark.parametrize("dtype", sorted({*RANGE} & {*NATIVE}))
 def test_float_to_integer_truncates_and_saturates(dtype: str) -> None:
     low, high = RANGE[dtype]
     kind = f"{dtype[0]}{int(dtype[1:]) // 8}"

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import pytest
 
-from tests.emit.ptx import RANGES, decode, encode, nearest, run
+from tests.emit.ptx import LARGEST, RANGES, decode, encode, nearest, of_8_bits, run, to_8_bits
 from tinygpu.category.dtype import RANGE
 from tinygpu.runtime.values import conversion_text
 
-KINDS = {"float32": "f32", "float64": "f64", "int64": "s64", "uint64": "u64", "uint16": "u16"}
+KINDS = {"float32": "f32", "float64": "f64", "int64": "s64", "uint64": "u64"}
 
 
 def numbers(kind: str, half: str) -> list[float | int]:
@@ -47,6 +47,38 @@ def test_rounds_once(half: str, source: str, old: bool) -> None:
         bits = encode(want, "f16") if half == "f16" else encode(want, "f32") >> 16
         assert run(conversion_text(f"{half}_bits", old)[1][source], encode(number, kind)) == bits, number
         assert run(conversion_text(f"round_{half}", old)[1][source], encode(number, kind)) == encode(want, "f32"), number
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("source", ["float32", "float64", "int64", "uint64"])
+@pytest.mark.parametrize("eight", ["e4m3", "e5m2"])
+def test_rounds_once_to_8_bits_and_saturates(eight: str, source: str, old: bool) -> None:
+    kind, (largest, _) = KINDS[source], LARGEST[eight]
+    given = [*numbers(kind, eight), *(int(largest) + n for n in (-1, 0, 1, 15, 16, 17, 4096, 4097))]
+    for number in given if source[0] != "f" else [*map(float, given), math.nan]:
+        want = to_8_bits(float(number) if isinstance(number, float) else number, eight)
+        value = encode(of_8_bits(want, eight), "f32")
+        assert run(conversion_text(f"{eight}_bits", old)[1][source], encode(number, kind)) == want, number
+        found = run(conversion_text(f"round_{eight}", old)[1][source], encode(number, kind))
+        assert found == value or number != number, number
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("eight", ["e4m3", "e5m2"])
+def test_8_bits_have_their_value(eight: str, old: bool) -> None:
+    for bits in range(256):
+        value, want = decode(run(conversion_text(f"{eight}_value", old)[1]["uint8"], bits), "f32"), of_8_bits(bits, eight)
+        assert (value == want and math.copysign(1, value) == math.copysign(1, want)) or (value != value and want != want)
+
+
+@pytest.mark.parametrize("source", ["float32", "float64", "int64", "uint64"])
+def test_rounds_once_to_tf32(source: str) -> None:
+    kind = KINDS[source]
+    for number in numbers(kind, "tf32"):
+        assert run(conversion_text("round_tf32")[1][source], encode(number, kind)) == encode(
+            nearest(number, *RANGES["tf32"]), "f32"
+        )
+    assert source[0] != "f" or math.isnan(decode(run(conversion_text("round_tf32")[1][source], encode(math.nan, kind)), "f32"))
 
 
 @pytest.mark.parametrize("half", ["f16", "bf16"])

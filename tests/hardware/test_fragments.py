@@ -76,6 +76,23 @@ WRONG = {
     "columns for rows": ("stored", "ldmatrix_x4_trans(b", "ldmatrix_x4(b", "TG50"),
     "stored as columns": ("stored", "stmatrix_x4(sC", "stmatrix_x4_trans(sC", "TG50"),
     "the tiles of b the other way round": ("stored", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
+    "the tiles of tf32 the other way round": ("tf32", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
+    "the last columns of tf32 are not there": ("tf32", "ko < ceil(K / 8)", "ko < K // 8", "TG50"),
+    "what is outside is no 0": (
+        "tf32",
+        "k | 0], tB[k, j] = B[ko*8 + k, bx*16 + j | 0]",
+        "k | 1], tB[k, j] = B[ko*8 + k, bx*16 + j | 1]",
+        "TG50",
+    ),
+    "tf32 where there is none": ("tf32", "on sm_80", "on sm_75", "TG182"),
+    "8 bits where there are none": ("float8", "on sm_89", "on sm_80", "TG182"),
+    "the scale of another row of 8 bits": ("float8", "sa[by*32 + w*16 + i]", "sa[by*32 + i]", "TG50"),
+    "the first half of 8 bits twice": ("float8", "sB[0, kk*32]", "sB[0, 0]", "TG50"),
+    "rows of 8 bits that are at 72": ("float8", "pad 16", "pad 8", "TG182"),
+    "no barrier before 8 bits are read": ("float8", "else 0\n      barrier", "else 0", "TG302"),
+    "the lower halves twice": ("int4", "a[i, k] = high(tA[i, k])", "a[i, k] = low(tA[i, k])", "TG50"),
+    "the upper sums twice": ("int4", "f32(p[i, j]) * s", "f32(q[i, j]) * s", "TG50"),
+    "an operand of twice the columns": ("int4", "of mma_m8n8k32.a", "of mma_m16n8k64.a", "TG182"),
     "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
 }
 

@@ -26,6 +26,7 @@ Figure = Callable[[int, int, int, int], tuple[int, int]]  # groupID, threadID_in
 C: Figure = lambda g, q, w, i: (g if i < 2 else g + 8, q * 2 + (i & 1))  # "mma.m16n8k8 … C and D", and of all m16
 C8: Figure = lambda g, q, w, i: (g, q * 2 + (i & 1))  # of all m8
 D: Figure = lambda g, q, w, i: (w * 16 + g + (8 if i % 4 >= 2 else 0), i // 4 * 8 + q * 2 + i % 2)  # "WGMMA .m64nNk16 … D"
+A8: Figure = lambda g, q, w, i: (g if i in (0, 2) else g + 8, q if i in (0, 1) else q + 4)  # of f64 and tf32
 A16: Figure = lambda g, q, w, i: (g if i in (0, 1, 4, 5) else g + 8, q * 2 + (i & 1) + (8 if i >= 4 else 0))
 B16: Figure = lambda g, q, w, i: (q * 2 + (i & 1) + (8 if i >= 2 else 0), g)
 A32: Figure = lambda g, q, w, i: (g if 0 <= i < 4 or 8 <= i < 12 else g + 8, q * 4 + (i & 3) + (16 if i >= 8 else 0))
@@ -34,7 +35,7 @@ FIGURES: dict[tuple[str, str], dict[str, Figure]] = {
     ("mma_m8n8k4", "f64"): {"a": lambda g, q, w, i: (g, q), "b": lambda g, q, w, i: (q, g), "c": C8},
     ("mma_m16n8k4", "f64"): {"a": lambda g, q, w, i: (g + 8 * i, q), "b": lambda g, q, w, i: (q, g), "c": C},
     ("mma_m16n8k8", "f64"): {
-        "a": lambda g, q, w, i: (g if i in (0, 2) else g + 8, q if i in (0, 1) else q + 4),
+        "a": A8,
         "b": lambda g, q, w, i: (q if i == 0 else q + 4, g),
         "c": C,
     },
@@ -52,10 +53,32 @@ FIGURES: dict[tuple[str, str], dict[str, Figure]] = {
         "c": C,
     },
     ("mma_m16n8k32", "8"): {"a": A32, "b": B32, "c": C},
+    ("mma_m16n8k4", "tf32"): {"a": lambda g, q, w, i: (g + 8 * i, q), "b": lambda g, q, w, i: (q, g), "c": C},
+    ("mma_m16n8k8", "tf32"): {"a": A8, "b": lambda g, q, w, i: (q if i == 0 else q + 4, g), "c": C},
+    ("mma_m8n8k32", "4"): {"a": lambda g, q, w, i: (g, q * 8 + i), "b": lambda g, q, w, i: (q * 8 + i, g), "c": C8},
+    ("mma_m16n8k32", "4"): {
+        "a": lambda g, q, w, i: (g if i < 8 else g + 8, q * 8 + (i & 7)),
+        "b": lambda g, q, w, i: (q * 8 + (i & 7), g),
+        "c": C,
+    },
+    ("mma_m16n8k64", "4"): {
+        "a": lambda g, q, w, i: (g if 0 <= i < 8 or 16 <= i < 24 else g + 8, q * 8 + (i & 7) + (32 if i >= 16 else 0)),
+        "b": lambda g, q, w, i: (q * 8 + (i & 7) + (32 if i >= 8 else 0), g),
+        "c": C,
+    },
+    ("wgmma", "tf32"): {"a": lambda g, q, w, i: (w * 16 + A8(g, q, w, i)[0], A8(g, q, w, i)[1]), "c": D},
     ("wgmma", "16"): {"a": lambda g, q, w, i: (w * 16 + A16(g, q, w, i)[0], A16(g, q, w, i)[1]), "c": D},
     ("wgmma", "8"): {"a": lambda g, q, w, i: (w * 16 + A32(g, q, w, i)[0], A32(g, q, w, i)[1]), "c": D},
 }
-KIND = {"f64": "f64", "f16": "16", "bf16": "16", "i8": "8", "u8": "8"}
+KIND = {
+    "f64": "f64",
+    "tf32": "tf32",
+    "f16": "16",
+    "bf16": "16",
+    **dict.fromkeys(("i8", "u8", "e4m3", "e5m2"), "8"),
+    "i4": "4",
+    "u4": "4",
+}
 
 
 def places(operand: Operand, threads: int) -> Any:

@@ -31,7 +31,7 @@ from tinygpu.category.term import (
     text,
 )
 from tinygpu.obligations import wellformed
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, Sync, Wait
 from tinygpu.record import dataclass, replace
 
 Ways = Iterator[tuple[str, Any]]  # what is done, and what comes of it
@@ -167,6 +167,8 @@ def _own(node: Any) -> Ways:
             yield f"layout of {name} plain", replace(node, layout=PLAIN)
         case Sync(scope):
             yield "barrier of the other scope", replace(node, scope="warp" if scope == "block" else "block")
+        case Wait(count):
+            yield "waits later", replace(node, count=count + 1)
         case Assign():
             yield from _assign(node)
         case For(axis) if isinstance(axis.extent, Const):

@@ -171,8 +171,13 @@ MISTAKES = {
     "launch (grid = (), block = ()) { y[0] = c[0] }\nlaunch (grid = (), block = ()) { c[0] = 0 }": ("TG116", "c[0]"),
     "for j < 2 { local v: f32[] }\nv[] = 0": ("TG101", "v[]"),
     "y[t] holds 0": ("TG160", "y[t] holds 0"),
-    "commit": ("TG109", "commit"),
-    "wait 1": ("TG109", "wait 1"),
+    "wait n": ("TG101", "n"),
+    "wait 16": ("TG183", "wait 16"),
+    "async y[t] = x[t]": ("TG183", "async y[t] = x[t]"),
+    "shared s: f32[4]\nasync s[t] += x[t]": ("TG183", "async s[t] += x[t]"),
+    "shared s: f32[4]\nasync s[t] = a": ("TG183", "async s[t] = a"),
+    "shared s: f32[4], r: f32[4]\nasync s[t] = r[t]": ("TG183", "async s[t] = r[t]"),
+    "shared s: f32[4]\ncopy async s[j] = x[j | 0] by w": ("TG175", "copy async s[j] = x[j | 0] by w"),
     "atomic y[t] = 1": ("TG159", "atomic y[t] = 1"),
     "atomic y[t] max= 1": ("TG159", "atomic y[t] max= 1"),
     "atomic c[t] *= 2": ("TG159", "atomic c[t] *= 2"),
@@ -223,4 +228,4 @@ def test_a_cell_that_is_not_declared_is_offered_a_declaration() -> None:
 
 
 def test_every_mistake_is_reported_at_once() -> None:
-    assert [d.code for d in mistakes("x[t] = 0\ncommit\ny[t] = q")] == ["TG150", "TG109", "TG101"]
+    assert [d.code for d in mistakes("x[t] = 0\nwait 16\ny[t] = q")] == ["TG150", "TG183", "TG101"]

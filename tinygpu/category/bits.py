@@ -8,7 +8,7 @@ a run is a quotient and a remainder. Of signed numbers that may be negative, quo
 
 from __future__ import annotations
 
-from tinygpu.category.dtype import BITS, SIGNED
+from tinygpu.category.dtype import BITS, COMPUTED, SIGNED
 from tinygpu.category.evaluate import wrapped
 from tinygpu.category.node import INTEGERS, App, Const, Term, apply
 
@@ -33,6 +33,21 @@ def digits(term: App) -> Term:
         case App("bitand", (x, Const(int(m))), dtype) if dtype in INTEGERS and dtype not in SIGNED and low(m) < BITS[dtype]:
             return App("mod", (x, Const(m + 1, dtype)), dtype)
     return term
+
+
+def nibble(term: Term, dtype: str) -> Term:
+    """A whole number cast to one of 4 bits, as a byte that holds it: its lowest bits, of a signed one with its sign.
+
+    >>> from tinygpu.category.text import text
+    >>> from tinygpu.category.term import Var
+    >>> text(nibble(Var("x", "i32"), "u4")), text(nibble(Var("x", "i8"), "i4"))
+    ('u8(x) & 15', '(x & 15 ^ 8) - 8')
+    """
+    byte = COMPUTED[dtype]
+    held = term if term.dtype == byte else App("cast", (term,), byte)
+    last = App("bitand", (held, Const(15, byte)), byte)
+    eight = Const(8, byte)
+    return last if dtype not in SIGNED else App("sub", (App("xor", (last, eight), byte), eight), byte)
 
 
 def low(mask: int) -> int:

@@ -13,7 +13,7 @@ from math import prod
 
 from tinygpu.category.bits import digits
 from tinygpu.category.carrier import combined
-from tinygpu.category.dtype import BITS, contains, stored
+from tinygpu.category.dtype import BITS, contains, nearest, stored
 from tinygpu.category.evaluate import number, wrapped
 from tinygpu.category.monoid import Carrier, as_monoid, unit_of
 from tinygpu.category.node import kept
@@ -76,6 +76,8 @@ def _cancel(term: Term) -> Term:
             return Const(number(term, {}), dtype)
         case App("cast", (Const(value) as literal,), dtype) if dtype in INTEGERS and literal.dtype in (INDEX, *INTEGERS):
             return Const(wrapped(value, dtype), dtype)
+        case App("cast", (inner,), dtype) if {dtype, inner.dtype} <= {*FLOATS} and (settled := _kept(inner, dtype)):
+            return settled
         case App("floordiv" | "mod" as op, (Const(a), Const(b)), dtype) if dtype in INTEGERS and a >= 0 and b > 0:
             return Const(FOLDED[op](int(a), int(b)), dtype)
         case App("div", (_, Const()), dtype) if vanishing(term):
@@ -144,6 +146,23 @@ def sure(term: Term) -> bool:
 def _or(term: Term, kept: tuple[Term, ...]) -> Term:
     """A disjunction that is decided, or has one operand left."""
     return (kept or (FALSE,))[0] if TRUE not in kept else TRUE if total(term) else term
+
+
+def _kept(term: Term, dtype: str) -> Term | None:
+    """A float in another dtype, where that is no matter of rounding: a number that both have, or a choice between such a number and another value.
+
+    >>> [_kept(Const(n, "f32"), "e4m3") for n in (0.5, 0.1, 448.0, 449.0, float("inf"), -0.0)]
+    [Const(value=0.5, dtype='e4m3'), None, Const(value=448.0, dtype='e4m3'), None, None, None]
+    """
+    match term:
+        case Const(value):
+            number = nearest(float(value), term.dtype)
+            same = number is not None and number == nearest(float(number), dtype) and str(float(value)) != "-0.0"
+            return Const(float(number), dtype) if same and number is not None else None
+        case App("select", (condition, a, b)) if isinstance(a, Const) or isinstance(b, Const):
+            yes, no = (_kept(t, dtype) if isinstance(t, Const) else _cancel(App("cast", (t,), dtype)) for t in (a, b))
+            return App("select", (condition, yes, no), dtype) if yes and no else None
+    return None
 
 
 def _compared(op: str, a: Term, b: Term) -> bool | None:

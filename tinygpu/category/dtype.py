@@ -1,6 +1,6 @@
 """The dtypes of values: one table, a row for each, from which every reader takes its column.
 
-Comes in: a name. Goes out: what it is, how many bits it has in memory, and which numbers it holds: 0.1 of f16 is 819/8192, 70000 is no number.
+Comes in: a name. Goes out: what it is, how many bits it has, and which numbers it holds: 0.1 of f16 is 819/8192, 70000 is no number.
 The one idea: a dtype is a set of numbers; all else that is said of it (who is wider, what fits, how it is called) follows from the row.
 What a machine computes with is the rounded number, so it is what is compared and divided by.
 """
@@ -8,7 +8,6 @@ What a machine computes with is the rounded number, so it is what is compared an
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -19,11 +18,14 @@ FLOAT, INTEGER, TRUTH = "float", "integer", "truth"
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """`kind` says what it is; `digits` are the bits of a magnitude that it holds exactly; a float's `largest` is its largest finite number.
-    `others` is what other languages call it, numpy's name first.
+    """`kind` says what it is; `digits` are the bits of a magnitude that it holds exactly; a float's `exponent` is its largest one. `others` is what other
+    languages call it, numpy's name first. `storage` is what values are kept in and nothing is computed with; a float without infinities has one more
+    number with the largest exponent for each but the last of its fractions.
 
     >>> [DTYPE["i8"].low, DTYPE["i8"].high, DTYPE["u8"].high], DTYPE["bf16"].largest == (2 - 2.0**-7) * 2.0**127, DTYPE["bool"].high
     ([-128, 127, 255], True, 1)
+    >>> [(row.largest, row.normal, row.saturates) for row in map(DTYPE.__getitem__, ("e4m3", "e5m2", "f16"))]
+    [(448.0, -6, True), (57344.0, -14, True), (65504.0, -14, False)]
     """
 
     name: str
@@ -32,6 +34,8 @@ class Dtype:
     digits: int
     exponent: int = 0
     others: tuple[str, ...] = ()
+    storage: bool = False
+    infinite: bool = True
 
     @property
     def signed(self) -> bool:
@@ -50,12 +54,22 @@ class Dtype:
 
     @property
     def largest(self) -> float:
-        """The largest finite number of a float: all digits, under the largest exponent."""
-        return (2.0 - 2.0 ** (1 - self.digits)) * 2.0**self.exponent
+        """The largest finite number of a float: all digits, under the largest exponent; without infinities that is the one that is no number."""
+        return (2.0 - (1 if self.infinite else 2) * 2.0 ** (1 - self.digits)) * 2.0**self.exponent
+
+    @property
+    def normal(self) -> int:
+        """The exponent of the smallest number of a float that has all its digits."""
+        return (1 if self.infinite else 2) - self.exponent
+
+    @property
+    def saturates(self) -> bool:
+        """Whether what is too large for a float becomes its largest number, and no infinity: of 8 bits, as the hardware converts."""
+        return self.kind == FLOAT and self.bits == 8
 
     @property
     def numpy(self) -> str:
-        """The name of numpy's dtype; it has no bfloat16."""
+        """The name of numpy's dtype; it has no bfloat16, and none that is storage."""
         return self.others[0]
 
     def holds(self, other: Dtype) -> bool:
@@ -75,6 +89,9 @@ DTYPE: Mapping[str, Dtype] = {
         Dtype("f32", FLOAT, 32, 24, 127, ("float32", "float")),
         Dtype("bf16", FLOAT, 16, 8, 127, ("bfloat16",)),
         Dtype("f16", FLOAT, 16, 11, 15, ("float16", "half")),
+        Dtype("tf32", FLOAT, 32, 11, 127, ("tfloat32",), storage=True),
+        Dtype("e5m2", FLOAT, 8, 3, 15, ("float8_e5m2",), storage=True),
+        Dtype("e4m3", FLOAT, 8, 4, 8, ("float8_e4m3fn",), storage=True, infinite=False),
         Dtype("i64", INTEGER, 64, 63, 0, ("int64", "long")),
         Dtype("u64", INTEGER, 64, 64, 0, ("uint64",)),
         Dtype("i32", INTEGER, 32, 31, 0, ("int32", "int")),
@@ -83,6 +100,8 @@ DTYPE: Mapping[str, Dtype] = {
         Dtype("u16", INTEGER, 16, 16, 0, ("uint16",)),
         Dtype("u8", INTEGER, 8, 8, 0, ("uint8",)),
         Dtype("i8", INTEGER, 8, 7, 0, ("int8",)),
+        Dtype("u4", INTEGER, 4, 4, 0, ("uint4",), storage=True),
+        Dtype("i4", INTEGER, 4, 3, 0, ("int4", "s4"), storage=True),
         Dtype("bool", TRUTH, 8, 1, 0, ("bool_", "boolean")),
     )
 }
@@ -90,20 +109,35 @@ FLOATS = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT)
 INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
 SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
 UNSIGNED = tuple(name for name in INTEGERS if name not in SIGNED)
-HALVES = tuple(row.name for row in DTYPE.values() if row.kind == FLOAT and row.bits == 16)
-SMALL = tuple(row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits == 8)  # numbers that every 16-bit float has
-NARROW, LONG = (tuple(name for name in INTEGERS if DTYPE[name].bits in bits) for bits in ((8, 16), (64,)))
-NATIVE = tuple(name for name in DTYPE if name in (*FLOATS, *INTEGERS) and name not in HALVES)  # what kernels compute with
+ROUNDED = tuple(name for name in FLOATS if name not in ("f64", "f32"))  # in registers they are f32, to which they are rounded
+PACKED = tuple(name for name in ROUNDED if DTYPE[name].bits < 32)  # in memory they are bits
+STORAGE = tuple(row.name for row in DTYPE.values() if row.storage)
+SMALL = tuple(row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits <= 8)  # numbers that f32 has
+NARROW, LONG = (tuple(name for name in INTEGERS if DTYPE[name].bits in bits) for bits in ((4, 8, 16), (64,)))
+NIBBLES = tuple(name for name in INTEGERS if DTYPE[name].bits == 4)
+NATIVE = tuple(name for name in (*FLOATS, *INTEGERS) if name not in (*ROUNDED, *NIBBLES))  # what kernels compute with
 DTYPES = tuple(DTYPE)
 BITS = {name: DTYPE[name].bits for name in INTEGERS}
-BYTES = {row.name: row.bits // 8 for row in DTYPE.values()}
+BYTES = {row.name: (row.bits + 7) // 8 for row in DTYPE.values()}
 RANGE = {name: (DTYPE[name].low, DTYPE[name].high) for name in INTEGERS}
-# the type of an element in the memory of a GPU, also of a scalar parameter: 16-bit floats as their bits, truth values as bytes
-MEMORY: Mapping[str, str] = {name: "u16" if name in HALVES else "u8" if name not in NATIVE else name for name in DTYPE}
-# the type of a cell in its registers: a 16-bit float is the f32 of the same value
-REGISTER: Mapping[str, str] = {name: "f32" if name in HALVES else MEMORY[name] for name in DTYPE}
-# the type of a cell on a CPU
-NUMPY: Mapping[str, str] = {name: f"np.{DTYPE['f32' if name in HALVES else name].numpy}" for name in DTYPE}
+
+
+def _held(name: str) -> str:
+    """What kernels compute with in place of a dtype: a number of 4 bits takes a byte, and so does a truth value."""
+    return "f32" if name in ROUNDED else "i8" if name == "i4" else "u8" if name not in NATIVE else name
+
+
+# what kernels compute with in place of what they do not compute with
+COMPUTED: Mapping[str, str] = {name: _held(name) for name in (*ROUNDED, *NIBBLES)}
+# the type of a cell in the registers of a GPU
+REGISTER: Mapping[str, str] = {name: _held(name) for name in DTYPE}
+# the type of an element in its memory, also of a scalar parameter
+MEMORY: Mapping[str, str] = {name: f"u{DTYPE[name].bits}" if name in PACKED else _held(name) for name in DTYPE}
+# the type of a cell on a CPU, and of an element in its memory
+NUMPY: Mapping[str, str] = {
+    row.name: f"np.{(row if row.kind == TRUTH else DTYPE[_held(row.name)]).numpy}" for row in DTYPE.values()
+}
+OF_BITS: Mapping[str, str] = {name: f"np.{DTYPE[MEMORY[name]].numpy}" for name in PACKED}
 # the second holds every value of the first, so that the cast is the identity on the machine's values
 WIDER = {(a, b) for a in FLOATS for b in FLOATS if a != b and DTYPE[b].holds(DTYPE[a])}
 EPSILON = {dtype: 2.0 ** (1 - DTYPE[dtype].digits) for dtype in FLOATS}
@@ -123,21 +157,17 @@ def nearest(value: float, dtype: str) -> Fraction | None:
 
     >>> nearest(0.1, "f16"), nearest(0.5, "bf16"), nearest(70000.0, "f16")
     (Fraction(819, 8192), Fraction(1, 2), None)
+    >>> nearest(0.3, "e4m3"), nearest(70000.0, "e5m2"), nearest(2.0**-10, "e4m3"), nearest(1 + 2.0**-11, "tf32")
+    (Fraction(5, 16), Fraction(57344, 1), Fraction(0, 1), Fraction(1, 1))
     """
-    if not math.isfinite(value):
-        return None
-    try:
-        match dtype:
-            case "f16":
-                (value,) = struct.unpack("<e", struct.pack("<e", value))
-            case "f32" | "bf16":
-                (value,) = struct.unpack("<f", struct.pack("<f", value))
-    except OverflowError:
-        return None
-    if dtype == "bf16":
-        (bits,) = struct.unpack("<I", struct.pack("<f", value))
-        (value,) = struct.unpack("<f", struct.pack("<I", (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000))
-    return Fraction(value) if math.isfinite(value) else None
+    if not math.isfinite(value) or dtype not in FLOATS or dtype == "f64":
+        return Fraction(value) if math.isfinite(value) else None
+    row, exact = DTYPE[dtype], Fraction(value)
+    last = Fraction(2) ** (max(math.frexp(value)[1] - 1, row.normal) - row.digits + 1)
+    near, largest = round(exact / last) * last, Fraction(row.largest)
+    if abs(near) > largest:
+        return (largest if near > 0 else -largest) if row.saturates else None
+    return near
 
 
 def stored(value: int | float | bool, dtype: str) -> Fraction | int | float | bool:

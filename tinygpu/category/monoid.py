@@ -23,12 +23,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tinygpu.category.dtype import FLOATS, INTEGERS, RANGE, SIGNED
+from tinygpu.category import dtype as table
+from tinygpu.category.dtype import RANGE, SIGNED, STORAGE
 from tinygpu.category.node import BOOL, INDEX, TRUE, App, Const, Term, Var
 from tinygpu.category.total import total
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
+FLOATS, INTEGERS = (tuple(d for d in dtypes if d not in STORAGE) for dtypes in (table.FLOATS, table.INTEGERS))
 NUMBERS = (*FLOATS, *INTEGERS, INDEX)
 INFINITY = float("inf")
 WORDS_OF_BITS = ("i32", "u32", "i64", "u64")

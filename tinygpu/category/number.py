@@ -1,8 +1,8 @@
 """Numbers of the dtypes, in numpy: how values are held, rounded, cast, divided and folded, and what operations compute of them.
 
 Comes in: a dtype of `category.term` and arrays. Goes out: arrays whose every value is one that the dtype has.
-The one idea: bf16 is held as float32 whose lower half is zero, and `exact` holds every float as float64 (integers still wrap). A value of
-several components is a tuple of arrays.
+The one idea: what numpy does not compute with is held as the float32 or the byte of that value, and `exact` holds every float as float64 (integers
+still wrap). A value of several components is a tuple of arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinygpu.category import reals
-from tinygpu.category.dtype import DTYPE
+from tinygpu.category.dtype import DTYPE, NIBBLES, PACKED, RANGE, REGISTER
+from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.monoid import Carrier, as_monoid, neutral
 from tinygpu.category.operation import OPERATION, demands, domain
 from tinygpu.category.real import REAL, UNDEFINED, of
@@ -29,7 +30,7 @@ Tuple: TypeAlias = tuple[Value, ...]
 HELD: Mapping[str, np.dtype[Any]] = {
     INDEX: np.dtype(np.int64),
     REAL: np.dtype(object),
-    **{row.name: np.dtype(row.numpy if row.name != "bf16" else np.float32) for row in DTYPE.values()},
+    **{row.name: np.dtype(row.numpy if hasattr(np, row.numpy) else DTYPE[REGISTER[row.name]].numpy) for row in DTYPE.values()},
 }
 NUMPY = domain(
     np,
@@ -40,6 +41,9 @@ NUMPY = domain(
     popcount=np.bitwise_count,
     erf=lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)[()],
 )
+
+
+ABSENT = tuple(name for name in FLOATS if HELD[name].name != DTYPE[name].numpy)  # floats of which numpy has none
 
 
 def ufunc(monoid: str) -> np.ufunc:
@@ -61,18 +65,6 @@ def quiet() -> np.errstate:
     return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in np.geterr().items()})  # type: ignore[arg-type]
 
 
-def round_bf16(values: Value) -> Value:
-    """float32 values to the nearest bf16 (ties to even), still in float32.
-
-    >>> float(round_bf16(np.float32(1.005859375))), bool(np.isnan(round_bf16(np.float32("nan"))))
-    (1.0078125, True)
-    """
-    single = np.asarray(values, np.float32)
-    bits = single.view(np.uint32)
-    rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) & np.uint32(0xFFFF0000)
-    return np.where(np.isfinite(single), rounded.view(np.float32), single)[()]
-
-
 def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
     """Values of the right kind, rounded (floats) or wrapped (integers) to `dtype`. Index values may stay Python integers."""
     if dtype == INDEX and isinstance(values, int):
@@ -82,8 +74,13 @@ def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
     target = held(dtype, exact)
     if not isinstance(values, np.ndarray | np.generic):
         values = np.asarray(values)
+    if dtype in ABSENT and not exact:
+        return nearest_of(values, dtype)
     out = values if values.dtype == target else values.astype(target)
-    return round_bf16(out) if dtype == "bf16" and not exact else out
+    if dtype in NIBBLES:
+        low, high = RANGE[dtype]
+        out = ((out - low) & (high - low)) + low
+    return out
 
 
 def cast(values: Value, dtype: str, exact: bool = False) -> Value:
@@ -94,10 +91,10 @@ def cast(values: Value, dtype: str, exact: bool = False) -> Value:
     """
     array = np.asarray(values)
     if array.dtype.kind == "f" and dtype != BOOL and dtype not in FLOATS:
-        limits = np.iinfo(held(dtype))
-        below, above = array <= limits.min, array >= limits.max
+        low, high = RANGE.get(dtype, RANGE["i64"])
+        below, above = array <= low, array >= high
         inside = np.where(below | above | np.isnan(array), 0, np.trunc(array)).astype(held(dtype))
-        return np.where(below, limits.min, np.where(above, limits.max, inside)).astype(held(dtype))[()]
+        return np.where(below, low, np.where(above, high, inside)).astype(held(dtype))[()]
     return rounded(array[()], dtype, exact)
 
 
@@ -109,14 +106,12 @@ def constant(value: int | float | bool, dtype: str, exact: bool = False) -> Valu
 
 
 def load(array: Any, dtype: str, exact: bool = False) -> Array:
-    """An array of the outside, held as `dtype`: also ml_dtypes' bfloat16, and 16-bit floats given as their bits in uint16."""
+    """An array of the outside, held as `dtype`: also those of ml_dtypes, and floats of 8 and 16 bits given as their bits."""
     outside = np.asarray(array)
     if dtype == REAL:
         return outside
-    if outside.dtype == np.uint16 and dtype == "bf16":
-        outside = (outside.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    elif outside.dtype == np.uint16 and dtype == "f16":
-        outside = outside.view(np.float16)
+    if dtype in PACKED and outside.dtype == f"uint{DTYPE[dtype].bits}":
+        outside = of_bits(outside, dtype)
     elif outside.dtype.kind not in "biuf":
         outside = outside.astype(np.float32)
     with quiet():
@@ -146,24 +141,21 @@ def real(term: App, args: list[Value], mask: Array | None) -> Value:
 
 
 def outside_dtype(dtype: str) -> np.dtype[Any]:
-    """The numpy dtype that people use for `dtype`: for bf16 ml_dtypes' bfloat16 where that is installed, else its bits, as launchers take them."""
-    if dtype == "bf16":
-        try:
-            import ml_dtypes
-        except ImportError:
-            return np.dtype(np.uint16)
-        return np.dtype(ml_dtypes.bfloat16)
-    return HELD[dtype]
+    """The numpy dtype that people use for `dtype`: for what numpy lacks that of ml_dtypes where it is installed, else its bits, as launchers take them."""
+    if dtype not in ABSENT or dtype not in PACKED:
+        return HELD[dtype]
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(f"uint{DTYPE[dtype].bits}")
+    return np.dtype(getattr(ml_dtypes, DTYPE[dtype].numpy))
 
 
 def outside(values: Value, dtype: str) -> Array:
     """Values as an array of the outside: what `load` makes of it are these values, as the dtype has them."""
-    bits = dtype == "bf16" and outside_dtype(dtype) == np.uint16
-    array = np.asarray(values)
+    kind = outside_dtype(dtype)
     with quiet():
-        return (
-            (round_bf16(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16) if bits else array.astype(outside_dtype(dtype))
-        )
+        return bits_of(values, dtype) if kind.kind == "u" and dtype in PACKED else np.asarray(values).astype(kind)
 
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tinygpu.category.bitwise import of_bits
-from tinygpu.category.dtype import BITS, HALVES, RANGE, SIGNED, WIDER, contains, nearest
+from tinygpu.category.dtype import BITS, RANGE, ROUNDED, SIGNED, WIDER, contains, nearest
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.sexpr import Builder, Node
 from tinygpu.category.term import BOOL, DTYPES, FLOATS, INDEX, INTEGERS, App, Const, Fold, Read, Term, Var, variables
@@ -291,7 +291,7 @@ def unrounded(term: Term) -> bool:
             if inner.dtype in FLOATS:
                 # the narrowing cast is a symbol of its own, so its result is what it says
                 return (inner.dtype, dtype) not in WIDER or unrounded(inner)
-            return dtype in HALVES or contains(dtype, inner.dtype)
+            return dtype in ROUNDED or contains(dtype, inner.dtype)
         case App(op, args) if op in KEEPING:
             return all(map(unrounded, args))
     return False

@@ -296,5 +296,5 @@ def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[i
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
     combine = ufunc(fold.monoid)
     if fold.dtype == "bf16" and not c.exact:
-        return reduce(lambda a, b: rounded(combine(a, b), "bf16"), values, total)
+        return reduce(lambda a, b: rounded(combine(a, b), fold.dtype), values, total)
     return combine(total, combine.reduce(values, axis=0, dtype=values.dtype))

@@ -19,6 +19,7 @@ from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
+from tinygpu.derive.ring import ringed
 from tinygpu.derive.scan import begun, scanned
 from tinygpu.derive.stage import copy, declare, read_at_all
 from tinygpu.derive.state import Turn, earlier, induced
@@ -38,7 +39,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     body = placed(build.tiles, build.copies, BLOCK, sequence(build, todo, Around()), turns=False)
     read_at_all(build, body)
     check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
-    body = in_order_alone(body) if build.core else body
+    body = in_order_alone(body) if build.core else ringed(build, body) if build.block else body
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, NUMPY
+from tinygpu.category.dtype import NUMPY, OF_BITS, PACKED
 from tinygpu.category.monoid import as_monoid, neutral
 from tinygpu.category.term import Const, Read, text
 from tinygpu.emit.cpu_text import Writer, mangle, number
@@ -52,7 +52,7 @@ def driver_lines(call: Call, given: str) -> list[str]:
         unit = neutral(update, tensor.dtype)
         assert isinstance(unit, Const), "of one component"
         start = number(unit)
-        start = f"f32_to_{tensor.dtype}({start})" if tensor.dtype in HALVES else start
+        start = f"f32_to_{tensor.dtype}({start})" if tensor.dtype in PACKED else start
         lines.append(f"    {copies[mangle(tensor.name)]} = np.full(parts * {mangle(tensor.name)}.size, {start})")
     lines += [
         "    for part in prange(parts):",
@@ -70,7 +70,7 @@ def driver_lines(call: Call, given: str) -> list[str]:
 
 def _combined(dtype: str, update: str, *places: str) -> str:
     """The text of `a ⊕ b` for two elements in memory, as it lies there."""
-    cells = [f"{dtype}_to_f32({place})" if dtype in HALVES else place for place in places]
+    cells = [f"{dtype}_to_f32({place})" if dtype in PACKED else place for place in places]
     writer = Writer({}, {cell: Array(cell, dtype, (), LOCAL) for cell in cells})
     return writer.stored(as_monoid(update).combine(*(Read(cell, (), dtype) for cell in cells)), dtype)
 
@@ -83,7 +83,7 @@ def entry_lines(name: str, globals_: tuple[Tensor, ...], sizes: tuple[str, ...],
     others = ", but for those that are strided" if any(t.strided for t in globals_) else ""
     ends = "writes the outputs" + (" and the workspaces" if any(t.role == "workspace" for t in globals_) else "")
     lines.append(f'    """{shapes}; C-contiguous arrays{others}, 16-bit floats in any 16-bit dtype; {ends}."""')
-    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_ if not t.strided or t.dtype in HALVES]
+    lines += [f"    {mangle(t.name)} = {_argument(t)}" for t in globals_ if not t.strided or t.dtype in PACKED]
     around: tuple[str, ...] = ()
     for call in calls:
         same = next(
@@ -115,7 +115,7 @@ def _call(call: Call, given: str) -> list[str]:
 def _argument(tensor: Tensor) -> str:
     name = mangle(tensor.name)
     if tensor.role == "input" and not tensor.shape:
-        if tensor.dtype in HALVES:
+        if tensor.dtype in PACKED:
             return f"round_{tensor.dtype}(narrow_to_odd(np.float64({name})))"
         return f"{NUMPY[tensor.dtype]}({name})"
-    return f"{name}{'' if tensor.strided else '.reshape(-1)'}{'.view(np.uint16)' if tensor.dtype in HALVES else ''}"
+    return f"{name}{'' if tensor.strided else '.reshape(-1)'}{f'.view({OF_BITS[tensor.dtype]})' if tensor.dtype in PACKED else ''}"

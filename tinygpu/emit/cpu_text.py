@@ -11,7 +11,8 @@ import keyword
 from collections.abc import Mapping
 from functools import partial
 
-from tinygpu.category.dtype import HALVES, NUMPY, SMALL
+from tinygpu.category.bits import nibble
+from tinygpu.category.dtype import COMPUTED, NIBBLES, NUMPY, OF_BITS, PACKED, ROUNDED, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, Var
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
@@ -28,7 +29,7 @@ RESERVED = frozenset(keyword.kwlist) | {
     "np", "math", "numba", "njit", "prange", "range", "min", "max", "abs", "at", "first", "last", "items", "parts", "part", "item",
     "rest", "thread", "nought", "cell", "get_num_threads", *offered(),
 }  # fmt: skip
-MEMORY = {**NUMPY, **dict.fromkeys(HALVES, "np.uint16")}
+MEMORY = {**NUMPY, **OF_BITS}
 FORMS: dict[str, Form] = {"mul": ("{0} * {1}", 7, (7, 8)), "natural": ("{0} // {1}", 7, (7, 8))}
 number = partial(literal, held=NUMPY, inf="np.inf")
 WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
@@ -75,7 +76,7 @@ class Writer:
         if not tensor.shape and tensor.role == "input":
             return mangle(t.tensor)
         raw = f"{mangle(t.tensor)}[{self.address(t.tensor, t.index)}]"
-        return f"{tensor.dtype}_to_f32({raw})" if tensor.dtype in HALVES else raw
+        return f"{tensor.dtype}_to_f32({raw})" if tensor.dtype in PACKED else raw
 
     def address(self, name: str, index: tuple[Term, ...]) -> str:
         """The flat element number, unsigned: row-major, the last axis fastest; of a strided tensor, whose strides numba knows, each index."""
@@ -95,8 +96,10 @@ class Writer:
         match t:
             case Var(name, dtype):
                 return Var(f"LANES_{self.vectors}" if t == LANES else mangle(name), dtype)
-            case App("cast", (a,), dtype) if a.dtype == dtype or (dtype == "f32" and a.dtype in HALVES):
+            case App("cast", (a,), dtype) if dtype in (a.dtype, COMPUTED.get(a.dtype)):
                 return self.lower(a)
+            case App("cast", (a,), dtype) if dtype in NIBBLES:
+                return nibble(a, dtype)
             case App("cast", (a,), "bool"):
                 return App("ne", (a, Const(0)), BOOL)
             case App("ceildiv", (a, b), "index"):
@@ -114,7 +117,7 @@ class Writer:
             return wrapping(op)
         if dtype in INTEGERS and op not in ("min", "max", "select", "table"):
             return called(NUMPY[dtype], self.bare(t))
-        if dtype in HALVES and op not in ("min", "max", "neg", "abs", "select", "table"):
+        if dtype in ROUNDED and op not in ("min", "max", "neg", "abs", "select", "table"):
             return called(f"round_{dtype}", self.bare(t))
         return self.bare(t)
 
@@ -133,18 +136,18 @@ class Writer:
         """A conversion: floats round once, float to integer truncates and saturates, integers wrap."""
         if dtype in INTEGERS and source in FLOATS:
             return called(f"to_{dtype}", called("np.float64"))
-        if dtype in HALVES and source not in (*SMALL, *HALVES, "f32"):
+        if dtype in ROUNDED and source not in (*SMALL, *ROUNDED, "f32"):
             return called(f"round_{dtype}", called("narrow_to_odd", called("np.float64")))
-        if dtype in HALVES:
+        if dtype in ROUNDED:
             return called(f"round_{dtype}", called("np.float32"))
         return called("np.int64" if dtype == INDEX else NUMPY[dtype])
 
     def stored(self, value: Term, dtype: str) -> str:
-        """A value as it lies in memory; a 16-bit float that is only moved keeps its bits."""
-        if dtype in HALVES and isinstance(value, Read) and value.tensor in self.tensors and value.index and value.dtype == dtype:
+        """A value as it lies in memory; a float of fewer bits that is only moved keeps its bits."""
+        if dtype in PACKED and isinstance(value, Read) and value.tensor in self.tensors and value.index and value.dtype == dtype:
             return f"{mangle(value.tensor)}[{self.address(value.tensor, value.index)}]"
         source = self.text(value)
-        return f"f32_to_{dtype}({source})" if dtype in HALVES else source
+        return f"f32_to_{dtype}({source})" if dtype in PACKED else source
 
 
 def wrapping(op: str) -> Form:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES, MEMORY
+from tinygpu.category.dtype import MEMORY, ROUNDED, STORAGE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
 from tinygpu.category.text import unused
@@ -145,7 +145,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     equations = [f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations]
     grid, block_ = (", ".join(f"{a.name}: {text(a.extent)}" for a in axes) for axes in (launch.grid, launch.block))
     around = f", once for each {', '.join(f'{a.name} < {text(a.extent)}' for a in launch.turns)}" if launch.turns else ""
-    half = any(a.dtype in HALVES for a in arrays(program).values())
+    half = any(a.dtype in ROUNDED and a.dtype not in STORAGE for a in arrays(program).values())
     which = f"launch {number + 1} of {len(program.launches)}, " if len(program.launches) > 1 else ""
     first = f"The kernel of {program.name}, {which}for indices of 32 or 64 bits, with wide accesses or without."
     return (

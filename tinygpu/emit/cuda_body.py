@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, MEMORY
+from tinygpu.category.dtype import MEMORY, ROUNDED
 from tinygpu.category.operation import SHUFFLES
 from tinygpu.category.term import FLOATS, App, Const, Read, Term, memoised, negation, rebuild, text, walk
 from tinygpu.category.text import claimed
@@ -84,7 +84,9 @@ class CudaBody(Body):
         return f"{', '.join(said)}, where all {found[0].count} lanes are inside"
 
     def move(self, access: Move) -> str:
-        """One wide load or store."""
+        """One wide load or store, or a copy that lands later."""
+        if access.near is not None:
+            return f"copy{access.count}({self.place(access.near)}, {self.place(access.first)})"
         call = f"{'shared_' if access.first.tensor in self.scope.layouts else ''}{access.way}{access.count}"
         element, cells = self.place(access.first), self.scope.names[access.cells]
         return f"{call}({cells}, {element})" if access.way == "load" else f"{call}({element}, {cells})"
@@ -104,7 +106,7 @@ class CudaBody(Body):
         if step.atomic:
             near = "shared_" if step.target in scope.layouts else ""
             return [*lines, f"{near}atomic_{step.update}({self.place(element)}, {scope.to_store(step.value)})"]
-        if step.update in IN_PLACE and dtype in FLOATS and dtype not in HALVES:
+        if step.update in IN_PLACE and dtype in FLOATS and dtype not in ROUNDED:
             return [*lines, f"{scope.element(element)} {IN_PLACE[step.update]} {scope.text(step.value)}"]
         register = step.target in scope.locals and dtype != "bool"  # its value is stored as it is, not as memory has it
         return [*lines, f"{scope.element(element)} = {(scope.text if register else scope.to_store)(step.whole)}"]

@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, LONG, NARROW, RANGE, REGISTER, SMALL, nearest
+from tinygpu.category.bits import nibble
+from tinygpu.category.dtype import COMPUTED, LONG, MEMORY, NARROW, NIBBLES, PACKED, RANGE, REGISTER, ROUNDED, contains, nearest
 from tinygpu.category.layout import Layout
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, FUNCTIONS, INDEX, INTEGERS, SYMBOL, App, Const, Read, Term
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounded_up
 from tinygpu.program.arrays import address
+from tinygpu.program.instruction import CONVERSIONS
 from tinygpu.record import dataclass, field, replace
 
 INDICES: Mapping[str, Form] = {  # what the proof says of indices: a divisor is positive, what is divided is not negative
@@ -94,17 +96,19 @@ class Scope:
         match term:
             case Read(dtype="bool"):
                 return App("ne", (replace(term, dtype="u8"), Const(0)), BOOL)
-            case Read(tensor, _, dtype) if dtype in HALVES and tensor not in self.locals:
-                return App(f"{dtype}_value", (replace(term, dtype="u16"),), "f32")
+            case Read(tensor, _, dtype) if dtype in PACKED and tensor not in self.locals:
+                return App(f"{dtype}_value", (replace(term, dtype=MEMORY[dtype]),), "f32")
             case App(op, (value, lanes), "bool") if op in SHUFFLES:
                 return App("ne", (App(op, (App("cast", (value,), "u8"), lanes), "u8"), Const(0)), BOOL)
-            case App("cast", (inner,), dtype) if inner.dtype == dtype or (dtype == "f32" and inner.dtype in HALVES):
+            case App("cast", (inner,), dtype) if dtype in (inner.dtype, COMPUTED.get(inner.dtype)):
                 return self.lower(inner)
             case App("cast", (inner,), "bool"):
                 return App("ne", (inner, Const(0)), BOOL)
-            case App("cast", (inner,), dtype) if dtype in HALVES and inner.dtype not in SMALL:
+            case App("cast", (inner,), dtype) if dtype in NIBBLES:
+                return nibble(inner, dtype)
+            case App("cast", (inner,), dtype) if dtype in ROUNDED and not contains(dtype, inner.dtype):
                 return App(f"round_{dtype}", (widened(inner),), "f32")
-            case App(op, args, dtype) if dtype in HALVES and op not in EXACT:
+            case App(op, args, dtype) if dtype in ROUNDED and op not in EXACT:
                 return App(f"round_{dtype}", (App(op, args, "f32"),), "f32")
             case App("ceildiv", (a, b), dtype) if dtype != INDEX:
                 return rounded_up(a, b)
@@ -116,12 +120,12 @@ class Scope:
         """A value as memory has it: the bits of a 16-bit float (rounded once), a byte for a truth value."""
         if term.dtype == BOOL:
             return f"u8({self.text(term)})"
-        if term.dtype not in HALVES:
+        if term.dtype not in PACKED:
             return self.text(term)
         match self.lower(term):
-            case App("f16_value" | "bf16_value", (bits,)):
+            case App(op, (bits,)) if op == f"{term.dtype}_value":
                 return self.text(bits)
-            case App("round_f16" | "round_bf16", (number,)):
+            case App(op, (number,)) if op == f"round_{term.dtype}":
                 return f"{term.dtype}_bits({self.text(number)})"
         return f"{term.dtype}_bits({self.text(term)})"
 
@@ -138,7 +142,7 @@ def form(term: App) -> Form:
         return cast(term.args[0].dtype, dtype)
     if op in SHUFFLES:
         return f"{shuffle_name(term)}({{0}}, {{1}})", ATOM, (0, 0)
-    if op in ("f16_value", "bf16_value", "round_f16", "round_bf16"):
+    if op in CONVERSIONS:
         return called(op)
     if op in FUNCTIONS and dtype in FLOATS:
         return called(FUNCTION[op].cuda + ("f" if dtype == "f32" else ""))
@@ -173,7 +177,7 @@ def cast(source: str, kind: str) -> Form:
 
 
 def literal(constant: Const, held: Mapping[str, str] = REGISTER, inf: str = "inf") -> str:
-    """A number of a dtype, as registers have it; those of 16 bits are rounded here.
+    """A number of a dtype, as registers have it; those of fewer bits are rounded here.
 
     >>> literal(Const(0.1, "f16")), literal(Const(float("-inf"), "f32")), literal(Const(3, "i32")), literal(Const(3))
     ('f32(0.0999755859375)', 'f32(-inf)', 'i32(3)', '3')
@@ -184,7 +188,7 @@ def literal(constant: Const, held: Mapping[str, str] = REGISTER, inf: str = "inf
     if dtype not in FLOATS:
         return str(int(number)) if dtype == INDEX else f"{held[dtype]}({int(number)})"
     exact = float(number)
-    if dtype in HALVES:
+    if dtype in ROUNDED:
         near = nearest(exact, dtype)
         exact = math.copysign(math.inf, exact) if near is None else float(near)
     return f"{held[dtype]}({repr(exact).replace('inf', inf)})"

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.carrier import lifted as lift
-from tinygpu.category.evaluate import cast
 from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
-from tinygpu.model.functions import OWN
+from tinygpu.model.functions import OWN, converted
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import OUTSIDE, Scope
 from tinygpu.syntax import tree
@@ -83,7 +82,7 @@ def _cast(term: Term, dtype: str, span: Span, scope: Scope) -> Term:
     if isinstance(term.dtype, Carrier):
         return not_offered(dtype, term.dtype, span, scope.problems)
     settled = settle(term, dtype, span, scope.problems)
-    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else cast(settled, dtype))
+    return scope.indexed(settled if settled.dtype in (dtype, UNKNOWN) else converted(settled, dtype))
 
 
 def _extremum(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
@@ -92,7 +91,7 @@ def _extremum(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope)
         a, b, dtype = meet(left, right, (expr.args[0].span, arg.span), scope.problems)
         if dtype == UNKNOWN:
             return WRONG
-        if dtype == BOOL or isinstance(dtype, Carrier):
+        if not (dtype == INDEX or offered(name, dtype)):
             return not_offered(name, dtype, arg.span, scope.problems)
         left = apply(name, a, b) if dtype == INDEX else App(name, (a, b), dtype)
     return left

@@ -7,7 +7,7 @@ The one idea: a literal has no dtype of its own, an index term has one and is ca
 
 from __future__ import annotations
 
-from tinygpu.category.dtype import DTYPE, RANGE
+from tinygpu.category.dtype import DTYPE, RANGE, STORAGE
 from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.operation import BITWISE, COMPARISONS, FLOAT, FUNCTIONS, INTEGER, OPERATION, SHUFFLES, SYMBOL, UNSIGNED
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Fold, Term, apply, select, text, walk
@@ -28,7 +28,7 @@ def constant(value: int | float | bool, dtype: str) -> Const | None:
     (Const(value=2.0, dtype='f32'), None, None, None)
     """
     if dtype in FLOATS:
-        fits = abs(value) <= DTYPE[dtype].largest or abs(value) == float("inf")
+        fits = abs(value) <= DTYPE[dtype].largest or (abs(value) == float("inf") and not DTYPE[dtype].saturates)
         return Const(float(value), dtype) if fits else None
     if isinstance(value, float) and not value.is_integer():
         return None
@@ -97,7 +97,7 @@ def offered(op: str, dtype: str) -> bool:
         return dtype != INDEX
     if isinstance(dtype, Carrier):
         return False
-    if dtype == BOOL:
+    if dtype == BOOL or dtype in STORAGE:
         return op in COMPARISONS
     if (of := OPERATION[op].of) == UNSIGNED:
         return dtype in INTEGERS and not DTYPE[dtype].signed
@@ -109,6 +109,8 @@ def not_offered(op: str, dtype: str, span: Span, problems: Problems) -> Const:
     sign, kind = SYMBOL.get(op, (op, 0))[0].strip(), "an index" if dtype == INDEX else dtype
     if isinstance(dtype, Carrier):
         return problems.say("TG122.carrier", span, sign=sign, kind=kind, component=dtype.components[0][0])
+    if dtype in STORAGE:
+        return problems.say("TG122.storage", span, sign=sign, kind=kind, fix="f32" if dtype in FLOATS else "i32")
     named = {"div": "TG122.div", "floordiv": "TG122.floordiv", "mod": "TG122.mod", **dict.fromkeys((*BITWISE, "~"), "TG122.whole")}
     if dtype == BOOL:
         return problems.say("TG122.logic" if sign in ("&", "|", "~") else "TG122.bool", span, sign=sign, kind=kind)

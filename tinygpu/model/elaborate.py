@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from tinygpu.category.dtype import PACKED, STORAGE
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
@@ -117,10 +118,22 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
             continue
         before = len(scope.problems)
         made = elaborate_op(scope.problems.enter(op), scope)
+        if len(scope.problems) == before:
+            _passed(made, scope.problems)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None
     return served
+
+
+def _passed(ops: Iterable[Op], problems: Problems) -> None:
+    """Says which dtypes callers do not give: their arrays of f32 may have more digits than tf32, and two numbers of 4 bits are one byte."""
+    for tensor in (t for op in ops for t in (*op.inputs, *op.outputs) if t.dtype in STORAGE):
+        if tensor.dtype not in PACKED:
+            instead = "f32" if tensor.dtype == "tf32" else "u8"
+            problems.say("TG108.array", tensor.span, name=tensor.name, dtype=tensor.dtype, instead=instead)
+        elif not tensor.shape and tensor.role == "input":
+            problems.say("TG108.number", tensor.span, name=tensor.name, dtype=tensor.dtype)
 
 
 def _once(declaration: tree.Op | tree.Machine | tree.Monoid | tree.Def, names: dict[str, Span], problems: Problems) -> None:

@@ -7,6 +7,7 @@ The one idea: a bound over sizes is the range of a binder; a bound over indices 
 from __future__ import annotations
 
 from tinygpu.category.carrier import result
+from tinygpu.category.dtype import STORAGE
 from tinygpu.category.monoid import BUILT_IN, NAMED, SCALARS, WORDS, Carrier
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Axis, Const, Fold, Term, Var, apply, conjunction, reads, variables
 from tinygpu.diagnostic import Span
@@ -38,6 +39,9 @@ def fold(expr: tree.FoldExpr, scope: Scope, value: Elaborate) -> Given:
     if monoid is None and expr.monoid in SCALARS:
         body = value(expr.body, inner)
         if UNKNOWN in (body.dtype, guard.dtype):
+            return NOTHING
+        if body.dtype in STORAGE:
+            not_offered(expr.monoid, body.dtype, expr.body.span, scope.problems)
             return NOTHING
         if not SCALARS[expr.monoid].accepts(INDEX if body.dtype == LITERAL else body.dtype):
             message = "TG122.whole" if expr.named else "TG122.fold" if body.dtype == BOOL else "TG123.fold"

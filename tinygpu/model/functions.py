@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.bits import digits
+from tinygpu.category.dtype import NIBBLES, RANGE
 from tinygpu.category.evaluate import cast
 from tinygpu.category.operation import COUNTS
 from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term
@@ -73,3 +74,11 @@ def high(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
 
 
 OWN: Mapping[str, Make] = {"pow": power, "mulhi": high, **dict.fromkeys(COUNTS, counted)}
+
+
+def converted(number: Term, dtype: str) -> Term:
+    """A number cast to a dtype; a float to 4 bits by way of i32, which ends where these end."""
+    if dtype not in NIBBLES or number.dtype not in FLOATS:
+        return cast(number, dtype)
+    low, high = (Const(end, "i32") for end in RANGE[dtype])
+    return cast(App("min", (App("max", (cast(number, "i32"), low), "i32"), high), "i32"), dtype)

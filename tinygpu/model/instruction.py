@@ -103,7 +103,7 @@ def members(one: tree.Instruction) -> Iterator[Member]:
 def _op(one: tree.Instruction, problems: Problems) -> tree.Op | None:
     """What the instruction computes: an op from the other operands to the target of its one equation."""
     equations = [line for line in one.body if isinstance(line, tree.Assign)]
-    if beyond := [e for at, e in enumerate(equations) if at or e.guard or e.atomic]:
+    if beyond := [e for at, e in enumerate(equations) if at or e.guard or e.atomic or e.pending]:
         problems.say("TG180.equation", beyond[0].span, name=one.name)
         return None
     if not equations:

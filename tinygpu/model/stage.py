@@ -18,10 +18,12 @@ from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, laid_out, shared_out, threads_of
 from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
+from tinygpu.model.value import index
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
+RING = 16  # tiles that may take turns
 IN_A_STAGE = tree.Work | tree.Compute | tree.Own | tree.Binding | tree.Layout
 
 
@@ -89,7 +91,8 @@ def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
 
 def _not_yet(clause: tree.Stage, around: Around) -> None:
     """Says which words of a stage come in a later version."""
-    words = (("ring", clause.ring is not None), ("async", clause.asynchronous), (f"by {clause.by}", bool(clause.by)))
+    ring = clause.ring is not None
+    words = (("ring", ring > clause.asynchronous), ("async", clause.asynchronous > ring), (f"by {clause.by}", bool(clause.by)))
     if later := listing(word for word, there in words if there):
         around.scope.problems.say("TG109.stage", clause.access.span, later=later)
     if clause.space != "shared":
@@ -184,7 +187,18 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     if len(problems) > before or arrow is None:
         return None
     tile = sought.tensor, sought.pattern, sought.at, sought.name, sides
-    return Stage(*tile, order, block, arrow, layout, clause.access.span)
+    return Stage(*tile, order, block, arrow, layout, clause.access.span, _slots(clause, sought, around))
+
+
+def _slots(clause: tree.Stage, sought: Sought, around: Around) -> int:
+    """How many tiles take turns, 0 where it is one; after a message too."""
+    if clause.ring is None:
+        return 0
+    count = index(clause.ring, around.scope.inside_brackets())
+    if sought.at != BLOCK and isinstance(count, Const) and 2 <= count.value <= RING:
+        return int(count.value)
+    around.scope.problems.say("TG546.slots", clause.access.span, at=clause.at, most=RING)
+    return 0
 
 
 def _copy(clause: tree.Stage, said: Clauses, sides: tuple[Side, ...], around: Around) -> tuple[tuple[Axis, ...], Arrow | None]:

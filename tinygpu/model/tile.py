@@ -63,8 +63,8 @@ class Sought:
 class Stage(Sought):
     """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
 
-    `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment,
-    and `block` the factors that its thread number has in it. Without a `fill` the equations do not say what lies outside the tensor.
+    `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment, and `block` the factors that its
+    thread number has in it; of a `ring` so many tiles take turns. Without a `fill` the equations do not say what lies outside the tensor.
     """
 
     sides: tuple[Side, ...]
@@ -73,6 +73,7 @@ class Stage(Sought):
     owner: Arrow
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    ring: int = 0
 
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
         """The element of the tensor that a point of the tile holds."""
@@ -144,7 +145,5 @@ def _merged(steps: Mapping[str, Term], factors: Factors) -> tuple[tuple[str, int
         extent = factors.extent(name)
         digits.append((name, extent, steps[name], here))
         here *= extent
-    overlap = any(
-        known[name] < local for name, _, _, local in digits if name in known
-    )  # then the box is smaller than their product
+    overlap = any(known[name] < local for name, _, _, local in digits if name in known)  # then the box is smaller
     return tuple(digits) if not overlap and any(step != Const(local) for _, _, step, local in digits) else ()

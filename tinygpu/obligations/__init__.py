@@ -14,7 +14,7 @@ from functools import cache
 
 from tinygpu.category.deadline import about
 from tinygpu.diagnostic import Label, TinygpuError
-from tinygpu.obligations import barriers, defined, equation, inplace, laws, memory, storage, store, width
+from tinygpu.obligations import barriers, defined, equation, inplace, landing, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
 from tinygpu.obligations.facts import promised, with_theorems
@@ -40,6 +40,7 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]], tuple[
     ("memory", memory.one_use, ALWAYS),
     ("uniform", barriers.uniform, ALWAYS),
     ("ordered", barriers.ordered, ALWAYS),  # where threads race nothing after this is asked
+    ("landed", landing.state, ALWAYS),
     ("cover", memory.cover, STORED),  # nor where an element is never stored
     ("once", memory.once, ALWAYS),
     ("inplace", inplace.state, ALWAYS),

@@ -105,7 +105,11 @@ def strides(op: Op) -> dict[str, tuple[str, ...]]:
     return {t.name: tuple(f"{t.name} stride {axis}" for axis in range(len(t.shape))) for t in op.tensors if t.strided}
 
 
-READ, STORE = "read", "write"  # the other kinds of access are the monoids of atomic updates
+PLAIN_ACCESSES = READ, STORE, COPY = (
+    "read",
+    "write",
+    "copy",
+)  # the last one lands later; the other kinds of access are the monoids of atomic updates
 
 
 def accesses(launch: Launch) -> dict[str, frozenset[str]]:

@@ -171,7 +171,7 @@ def _inside(loops: Sequence[Axis], step: Step, span: Span) -> tuple[Step, ...]:
 def _waiting(reader: Reader, statement: tree.Copy, loops: tuple[Axis, ...], step: Assign) -> tuple[Step, ...]:
     """The first half of a copy by way of registers, one for each turn of its loops; the second one waits for a `store`."""
     name, span = statement.by or "", statement.span
-    if step.update or step.atomic:
+    if step.update or step.atomic or step.pending:
         reader.problems.say("TG175.halves", span)
     if name in reader.declared and name not in reader.earlier:
         reader.problems.say("TG102.array", span, reader.declared[name], title="local", name=name)

@@ -216,10 +216,11 @@ class Fragments:
         own |= {name: tree.Name(new) for name, new, _ in inner}
 
         def element(name: str) -> tree.Cell:
-            cell = there[name]
-            inside = tuple(plus(start, own[v.name]) for start, v in zip(cell.index, names[name], strict=True) if isinstance(v, Var))
+            cell, lead = there[name], len(there[name].index) - len(names[name])
+            tile = zip(cell.index[lead:], names[name], strict=True)
+            inside = tuple(plus(start, own[v.name]) for start, v in tile if isinstance(v, Var))
             held = self.tiles.get(cell.name)
-            return held.cell(inside, one.span) if held else tree.Cell(cell.name, inside, span=one.span)
+            return held.cell(inside, one.span) if held else tree.Cell(cell.name, (*cell.index[:lead], *inside), span=one.span)
 
         def put(node: Any) -> Any:
             return element(node.name) if isinstance(node, tree.Cell) else node
@@ -244,14 +245,14 @@ class Fragments:
 
     def fits(self, operand: Operand, cell: tree.Cell) -> bool:
         """Whether an operand may be a tile there: of a fragment that lies as the instruction wants it, or of an array in shared memory."""
-        if len(cell.index) != len(operand.shape):
-            return False
-        if operand.kind != "fragment":
-            array = self.shared.get(cell.name)
-            return array is not None and self.reader.scope(()).dtypes.get(array.dtype, array.dtype) == operand.dtype
+        if operand.kind != "fragment":  # of an array of several tiles, the first indices say which
+            array, dtypes = self.shared.get(cell.name), self.reader.scope(()).dtypes
+            held = "" if array is None else dtypes.get(array.dtype, array.dtype)
+            return len(cell.index) >= len(operand.shape) and held == operand.dtype
         tiles = self.tiles.get(cell.name)
         return (
             tiles is not None
+            and len(cell.index) == len(operand.shape)
             and tiles.operand.dtype == operand.dtype
             and all(e % s == 0 == s % b for e, s, b in zip(tiles.extents, operand.shape, tiles.operand.shape, strict=True))
             and form(operand) == form(tiles.operand, operand.shape)
@@ -289,10 +290,10 @@ class Fragments:
         values = [int(n.value) if isinstance(n, Const) else 0 for n in numbers]
         swizzled = array.place is not None and array.place.kind == "swizzle"
         fine = (len(values) > 2 and 1 << values[2] >= piece) if swizzled else sum(values) % piece == 0
-        if others or axis != len(cell.index) - 1 or values[0] % piece or not fine or array.order:
+        if others or axis != len(operand.shape) - 1 or values[0] % piece or not fine or array.order:
             self.say("TG182.rows", cell.span, array.span, name=cell.name, piece=piece)
         else:
-            self.whole(cell, cell.index[axis:], [piece])
+            self.whole(cell, cell.index[-1:], [piece])
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""

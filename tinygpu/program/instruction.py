@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import HALVES, INTEGERS, NARROW, NATIVE, UNSIGNED
+from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
+MOST_GROUPS = 15  # of copies, that a wait may leave under way
 CONVERSIONS = (
-    *(f"{half}_{way}" for half in HALVES for way in ("bits", "value")),
-    *(f"round_{half}" for half in HALVES),
+    *(f"{packed}_{way}" for packed in PACKED for way in ("bits", "value")),
+    *(f"round_{dtype}" for dtype in ROUNDED),
     *(f"trunc_{kind}" for kind in INTEGERS if kind not in NARROW),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """What the prelude gives a name: `type`, `function`, `conversion`, `shuffle`, `load`, `store`, `atomic`, `shared`, `cuda`, `inf`, …; a
+    """What the prelude gives a name: `type`, `function`, `conversion`, `shuffle`, `load`, `store`, `copy`, `atomic`, `shared`, `cuda`, `inf`, …; a
     `call` is all that is done for a step."""
 
     what: str
@@ -56,6 +57,11 @@ MOVES: Rows = {  # `streaming` is a hint to the caches
     for space in spaces
     for count in range(1, MOST_LANES + 1)
 }
+COPIES: Rows = {
+    **{f"copy{count}": (f"wide_copy({count})", Atom("copy", "", count)) for count in range(1, MOST_LANES + 1)},
+    "copies_commit": ("copies('commit')", Atom("call", "copies_commit")),
+    **{f"copies_wait{n}": (f"copies('wait', {n})", Atom("call", f"copies_wait{n}")) for n in range(MOST_GROUPS + 1)},
+}
 UPDATES: Rows = {
     f"{'shared_' * shared}atomic_{update}": (
         f"atomic({update!r}, {'shared' if shared else 'global'!r})",
@@ -69,6 +75,7 @@ INSTRUCTIONS: Rows = {
     **FUNCTIONS,
     **{name: (f"count({name!r})", Atom("function", name, kinds=UNSIGNED)) for name in COUNTS},
     **MOVES,
+    **COPIES,
     **UPDATES,
     **{n: (f"division({n!r})", Atom("division", op)) for n, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
     **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},

@@ -26,6 +26,7 @@ from tinygpu.program.expression import expression
 from tinygpu.program.fragments import written_out
 from tinygpu.program.loops import loop
 from tinygpu.program.parts import Parts
+from tinygpu.program.pending import unchanged
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
@@ -43,7 +44,7 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
     """`machine with a program → program`, some `parts` of it derived. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
     reader = Reader(machine, parts)
-    launches = reader.launches(common(machine.program.body))
+    launches = unchanged(machine.op, reader.launches(common(machine.program.body)), reader.problems)
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
     return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
@@ -52,9 +53,8 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
 def reread(program: Program) -> Program:
     """`program → the program that its own statements give`, the same one where it is well formed. Raises TinygpuError where they give none,
     and ValueError where there is something that no text has."""
-    made = -sum(1 for _ in program.steps)  # as many more as it has
-    reader = Reader(Machine(program.name, program.op, (), arch=program.arch), made=made)
-    launches = reader.launches((*map(to_array, program.workspaces), *launched(program)))
+    reader = Reader(Machine(program.name, program.op, (), arch=program.arch), made=-sum(1 for _ in program.steps))  # as many more
+    launches = unchanged(program.op, reader.launches((*map(to_array, program.workspaces), *launched(program))), reader.problems)
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
     return replace(program, launches=launches, where=where, workspaces=tuple(reader.workspaces))

@@ -10,18 +10,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from tinygpu.category.bounds import natural
+from tinygpu.category.dtype import STORAGE
 from tinygpu.category.layout import PLAIN, Layout, fault
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
+from tinygpu.diagnostic import Span
 from tinygpu.model.bulk import wider
-from tinygpu.model.dtype import settle
+from tinygpu.model.dtype import not_offered, settle
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import UNKNOWN, WRONG, Problems, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
 from tinygpu.program.expression import Scalars, cell, constant, expression
+from tinygpu.program.instruction import MOST_GROUPS
+from tinygpu.program.pending import is_copy
 from tinygpu.program.space import SPACES
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Step, Sync
+from tinygpu.program.step import Array, Assign, Commit, For, Ghost, If, Step, Sync, Wait
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -36,9 +40,15 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return to_array(step)
         case Sync():
             return tree.Sync(step.word)
+        case Commit():
+            return tree.Sync("commit")
+        case Wait(count):
+            return tree.Sync("wait", constant(count))
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
-            return tree.Assign(cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic)
+            return tree.Assign(
+                cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic, step.pending
+            )
         case For(axis, body):
             inner = tuple(to_statement(s, scalars) for s in body)
             return tree.For(axis.name, expression(axis.extent), inner, axis.sort)
@@ -95,12 +105,24 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
         case tree.Sync("barrier" | "warp barrier" as kind, span=span):
             return Sync("warp" if kind == "warp barrier" else "block", span)
-        case tree.Sync(kind, span=span):
-            reader.problems.say("TG109.step", span, kind=kind)
+        case tree.Sync("wait", count, span=span):
+            return waited(count, span, reader)
+        case tree.Sync(span=span):
+            return Commit(span)
         case tree.Evaluate(span=span):
             reader.problems.say("TG175.clauses", span)
         case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
             reader.problems.say("TG157.launch", span)
+    return None
+
+
+def waited(count: tree.Expr | None, span: Span, reader: Reader) -> Wait | None:
+    """`wait 1`: the number of groups of copies that may be under way is known."""
+    most = None if count is None else index(count, reader.constants())
+    if isinstance(most, Const) and 0 <= most.value <= MOST_GROUPS:
+        return Wait(int(most.value), span)
+    if most is not None and most != WRONG:
+        reader.problems.say("TG183.wait", span, largest=MOST_GROUPS)
     return None
 
 
@@ -187,7 +209,8 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     term = typed(term, tensor, statement.value, scope)
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
-    return Assign(tensor.name, place, term, monoid, guard, statement.span, statement.atomic)
+    step = Assign(tensor.name, place, term, monoid, guard, statement.span, statement.atomic, statement.pending)
+    return step if not step.pending or is_copy(step, tensor, scope) else None
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
@@ -250,6 +273,8 @@ def accepted(statement: tree.Assign, tensor: Tensor, scope: Scope) -> Monoid | N
     if monoid is None:
         known = (*SCALARS, *scope.monoids)
         scope.problems.say("TG107.update", statement.span, near=known, name=update, known=known[2:])
+    elif tensor.dtype in STORAGE:
+        not_offered(update, tensor.dtype, statement.span, scope.problems)
     elif not monoid.accepts(tensor.dtype):
         scope.problems.say("TG122.update", statement.span, tensor.span, name=tensor.name, dtype=tensor.dtype, update=update)
     else:

@@ -53,7 +53,8 @@ class Assign:
 
     The target is any array but an input. Value and index are evaluated only where the guard holds.
     An `atomic` update is one indivisible step: those of one monoid may meet at one element, in any order.
-    A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part.
+    A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part. A `pending` one is a copy from global to shared memory
+    that begins here and lands later, at a `Wait`: what it means is what it would mean if it landed here (`obligations/landing.py`).
     """
 
     target: Target
@@ -63,6 +64,7 @@ class Assign:
     guard: Term = TRUE
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     atomic: bool = False
+    pending: bool = False
 
     @property
     def whole(self) -> Term:
@@ -107,6 +109,31 @@ class Sync(Call):
 
 
 @dataclass(frozen=True, slots=True)
+class Commit(Call):
+    """The copies that the thread has begun since the last one are a group."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What ends a group."""
+        return "copies_commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Call):
+    """The thread goes on when at most so many of its groups, the last ones, are under way: the copies of all others have landed."""
+
+    count: int
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return f"copies_wait{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
 class For:
     """`body` for every point of `axis`, in order. Sorts: `time` (a loop), `register` (constant extent, unrolled),
     `vector` (constant extent, and a permission to make the accesses that are contiguous in it wide). What a kernel is printed of may begin
@@ -143,7 +170,7 @@ class Ghost(Fact):
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Step: TypeAlias = Array | Assign | For | If | Sync | Ghost
+Step: TypeAlias = Array | Assign | For | If | Sync | Commit | Wait | Ghost
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,11 @@ AXIOMS: Mapping[str, Axiom] = {
     "atomic update": Axiom(
         "an update is indivisible; updates of one element come one after the other, in any order", f'{PTX}, "red"'
     ),
+    "asynchronous copy": Axiom(
+        "a copy reads what is there while nobody writes it, and has landed for its thread after a wait that leaves fewer groups under way than were ended"
+        " since; then a barrier tells the others",
+        f'{PTX}, "cp.async"; {PTX}, "cp.async.wait_group"',
+    ),
     "shared memory": Axiom(
         "a block's shared memory is its own, and has its declared size and alignment", f'{PTX}, "State Spaces: .shared"'
     ),
@@ -94,6 +99,7 @@ def axioms(program: Program) -> tuple[str, ...]:
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
+                found |= {"asynchronous copy"} if step.pending else set()
                 found |= {"shuffle"} if shuffled(value) else set()
     if found & {"shuffle", "warp barrier"}:
         found.add("lanes")

@@ -49,6 +49,7 @@ MOOT = (  # where one of these goes wrong, a program computes nothing that the r
     "TG203",  # an access is outside
     "TG507",  # an output is updated that nobody has written
     "TG302",  # threads race
+    "TG310",  # or meet a copy that is under way
     "TG303",  # or wait for each other in vain
     "TG201",  # an element is never stored
     "TG301",  # what is read was never written

@@ -29,6 +29,7 @@ from tinygpu.simulate.fault import (
     Overwritten,
     Race,
     ReadOutput,
+    UnderWay,
     Uninitialised,
     element,
 )
@@ -58,6 +59,11 @@ def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterato
             yield from _where(first, at)
             lines = (f"{said(program, one)} " if by_hand(program) else "" for one in (first, at))
             yield "step", tuple(f"{line}{verb} {element(array, index)}" for line, verb in zip(lines, seen.verbs, strict=True))
+        case UnderWay(at, array, index, first, what):
+            yield from _where(first, at)
+            lines = (f"{said(program, one)} " if by_hand(program) else "" for one in (first, at))
+            verbs = ("touches" if what == "copies over" else "copies to", what)
+            yield "step", tuple(f"{line}{verb} {element(array, index)}" for line, verb in zip(lines, verbs, strict=True))
         case Divergent(at, missing=missing):
             yield from _where(at) if missing is None else _comes(at, missing)
             yield "step", (said(program, at),)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygpu.runtime.cuda import _stream_of
-from tinygpu.runtime.views import _HELD, _fail, _View, _view
+from tinygpu.runtime.views import _HELD, _OTHERS, _fail, _View, _view
 
 
 def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...], stream: Any) -> _View:
@@ -77,11 +77,11 @@ def _current(library: Any, function: str, stream: Any, like: _View) -> Any:
 
 
 def _numpy_dtype(kind: str) -> Any:
-    """numpy's dtype; for bfloat16 the one of ml_dtypes where that is installed, else the bits as uint16."""
-    if kind != "bfloat16":
+    """numpy's dtype; for what it lacks the one of ml_dtypes where that is installed, else the bits as uint16 or uint8."""
+    if kind not in _OTHERS:
         return np.dtype(kind)
     try:
         import ml_dtypes
     except ImportError:
-        return np.dtype(np.uint16)
-    return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(np.uint16 if kind == "bfloat16" else np.uint8)
+    return np.dtype(getattr(ml_dtypes, kind))

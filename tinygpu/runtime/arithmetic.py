@@ -1,4 +1,4 @@
-"""What CPU kernels call to divide, to choose, to convert and to count, and functions: 16-bit floats are their bits in memory and f32 in registers.
+"""What CPU kernels call to divide, to choose, to cut off and to count, and functions.
 
 Comes in: numbers of numba. Goes out: numbers of numba, of a function within the error that is stated. The one idea: each is a few instructions without a
 branch, which LLVM puts in where it is called and makes vectors of. A function of f32 reduces its argument exactly, evaluates a minimax polynomial (fitted by
@@ -50,69 +50,6 @@ def popcount(x: Any) -> Any:
     )
     bytes_ = np.uint64(np.uint64(fours + np.uint64(fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F))
     return np.uint64(np.uint64(bytes_ * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@inlined
-def f16_to_f32(bits: Any) -> Any:
-    """The number that 16 bits hold (1 sign, 5 exponent, 10 fraction)."""
-    magnitude = np.uint32(np.uint32(bits) & np.uint32(0x7FFF))
-    shifted = np.uint32(magnitude << np.uint32(13))
-    scaled = shifted.view(np.float32) * np.float32(2.0**112)
-    special = np.uint32(0x7F800000) if magnitude >= np.uint32(0x7C00) else np.uint32(0)
-    sign = np.uint32(np.uint32(np.uint32(bits) & np.uint32(0x8000)) << np.uint32(16))
-    return np.uint32(np.float32(scaled).view(np.uint32) | special | sign).view(np.float32)
-
-
-@inlined
-def f32_to_f16(x: Any) -> Any:
-    """The bits of the nearest f16, ties to even; beyond 65520 infinity."""
-    bits = np.float32(x).view(np.uint32)
-    magnitude = np.uint32(bits & np.uint32(0x7FFFFFFF))
-    odd = np.uint32(np.uint32(magnitude >> np.uint32(13)) & np.uint32(1))
-    usual = np.uint32(np.uint32(magnitude + odd + np.uint32(0xC8000FFF)) >> np.uint32(13))
-    tiny = np.uint32(np.float32(magnitude.view(np.float32) + np.float32(0.5)).view(np.uint32) - np.uint32(0x3F000000))
-    rounded = tiny if magnitude < np.uint32(0x38800000) else usual
-    rounded = np.uint32(0x7C00) if magnitude >= np.uint32(0x47800000) else rounded
-    rounded = np.uint32(0x7E00) if magnitude > np.uint32(0x7F800000) else rounded
-    return np.uint16(rounded | np.uint32(np.uint32(bits >> np.uint32(16)) & np.uint32(0x8000)))
-
-
-@inlined
-def bf16_to_f32(bits: Any) -> Any:
-    """The number that 16 bits hold (1 sign, 8 exponent, 7 fraction)."""
-    return np.uint32(np.uint32(bits) << np.uint32(16)).view(np.float32)
-
-
-@inlined
-def f32_to_bf16(x: Any) -> Any:
-    """The bits of the nearest bf16, ties to even."""
-    bits = np.float32(x).view(np.uint32)
-    odd = np.uint32(np.uint32(bits >> np.uint32(16)) & np.uint32(1))
-    usual = np.uint32(np.uint32(bits + odd + np.uint32(0x7FFF)) >> np.uint32(16))
-    nan = np.uint32(bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    return np.uint16(np.uint32(np.uint32(bits >> np.uint32(16)) | np.uint32(0x40)) if nan else usual)
-
-
-@inlined
-def round_f16(x: Any) -> Any:
-    """The nearest f16, as f32."""
-    return f16_to_f32(f32_to_f16(x))
-
-
-@inlined
-def round_bf16(x: Any) -> Any:
-    """The nearest bf16, as f32."""
-    return bf16_to_f32(f32_to_bf16(x))
-
-
-@inlined
-def narrow_to_odd(x: Any) -> Any:
-    """f64 to f32, towards zero, the last bit set where something was lost: rounding this to 16 bits rounds x once."""
-    near = np.float32(x)
-    bits = near.view(np.uint32)
-    beyond = np.uint32(1) if abs(np.float64(near)) > abs(x) else np.uint32(0)
-    inexact = np.uint32(1) if np.float64(near) != x and x == x else np.uint32(0)
-    return np.uint32(np.uint32(bits - beyond) | inexact).view(np.float32)
 
 
 def _saturating(kind: Any) -> Any:

@@ -104,9 +104,16 @@ def _apart(function: str, name: str, steps: tuple[int, ...], shape: tuple[int, .
 def by_dtype(function: str, name: str, value: Any, launchers: dict[str, Any]) -> Any:
     """The launcher for the dtype of `value`; the first one, whose error says more, for what is no array or has another dtype."""
     kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    for dtype, launcher in launchers.items():
-        if kind in _HELD[dtype][0]:
-            return launcher
+    found = {dtype: launcher for dtype, launcher in launchers.items() if kind in _HELD[dtype][0]}
+    if len(found) > 1:
+        _fail(
+            TypeError,
+            "TG802",
+            function,
+            f"{name} has dtype {kind}, which may be {' or '.join(found)}; call the function of one of them",
+        )
+    if found:
+        return next(iter(found.values()))
     if kind:
         known = ", ".join(_HELD[dtype][0][0] for dtype in launchers)
         _fail(TypeError, "TG802", function, f"{name} has dtype {kind}; there are kernels for {known}")

@@ -61,6 +61,12 @@ def _data(function: str, name: str, value: Any, dtype: str, stream: Any) -> _Dat
     values = np.asarray(values)
     if dtype == "bf16" and values.dtype == np.uint16:
         values = (values.astype(np.uint32) << 16).view(np.float32)
+    elif dtype == "e5m2" and values.dtype == np.uint8:  # the upper half of an f16
+        values = (values.astype(np.uint16) << 8).view(np.float16)
+    elif dtype == "e4m3" and values.dtype == np.uint8:
+        shifted = (values & 0x7F).astype(np.uint16) << 7  # an f16 of that size times 2**-8; 0x7F is no number
+        size = np.where(shifted == 0x3F80, np.nan, shifted.view(np.float16).astype(np.float32) * 256)
+        values = np.where(values & 0x80, -size, size)
     return _Data(name, values, dtype)
 
 

@@ -16,9 +16,11 @@ import numpy as np
 
 _HELD = {  # dtype of the language: what may hold it, and its bytes
     "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),
+    "e4m3": (("float8_e4m3fn", "uint8"), 1), "e5m2": (("float8_e5m2", "uint8"), 1),
     **{f"{sign[0]}{bits}": ((f"{sign}{bits}",), bits // 8) for sign in ("int", "uint") for bits in (64, 32, 16, 8)}, "bool": (("bool",), 1),
 }  # fmt: skip
-_USUAL = {dtype: {np.dtype(n) for n in names if n != "bfloat16"} for dtype, (names, _) in _HELD.items()}
+_OTHERS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # what numpy has only where ml_dtypes is imported
+_USUAL = {dtype: {np.dtype(n) for n in names if n not in _OTHERS} for dtype, (names, _) in _HELD.items()}
 _TYPESTR = {"V2": "bfloat16", "u2": "uint16", "b1": "bool"}  # in a CUDA array interface, where numpy's own reading is not wanted
 _FARTHEST = 2**63 - 2**32  # bytes between the first and the last element of a strided array
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
@@ -175,7 +177,7 @@ def _packed(seen: Any) -> str:
     try:
         return "unknown" if seen.dtype is None else np.dtype(seen.dtype).name
     except NotImplementedError as error:  # numpy knows bfloat16 only where ml_dtypes is installed
-        return "bfloat16" if "bfloat16" in str(error) else "unknown"
+        return next((name for name in _OTHERS if name in str(error)), "unknown")
 
 
 def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
@@ -191,7 +193,9 @@ def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
     if value.device.type != "cpu":
         _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
     plain = value.detach()
-    base = plain.view(torch.int16).numpy().view(np.uint16) if kind == "bfloat16" else plain.numpy()
+    if kind in _OTHERS:
+        plain = plain.view(torch.int16 if kind == "bfloat16" else torch.uint8)
+    base = plain.numpy().view(np.uint16) if kind == "bfloat16" else plain.numpy()
     return "torch", -1, value.data_ptr(), tuple(value.shape), kind, steps, False, base
 
 

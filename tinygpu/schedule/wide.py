@@ -17,6 +17,7 @@ from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conj
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
+from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
@@ -24,19 +25,22 @@ from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
 from tinygpu.schedule.told import ended
 
+LEAST = 4  # bytes that a copy moves at once
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
+COPY = "copy"  # and of those that are one copy, which lands later
 Moves = Mapping[Wide, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A wide access: of `count` elements from the first one on, to or from cells of the thread."""
+    """A wide access: of `count` elements from the first one on, to or from cells of the thread; or a copy, from `near` on, which passes no cells."""
 
     way: str
     first: Read
     count: int
     cells: str
+    near: Read | None = None
 
     @property
     def bytes(self) -> int:
@@ -51,6 +55,10 @@ def move(step: Step) -> Move | None:
             element, cells = (value, target) if way == "load" else (Read(target, index, value.dtype), value.tensor)
             first = first_of(element.index, name)
             return None if first is None else Move(way, replace(element, index=first), count, cells)
+        case For(Axis(name, Const(int(count)), "copy"), (Assign(target, index, Read() as value),)):
+            first, near = first_of(value.index, name), first_of(index, name)
+            if first is not None and near is not None:
+                return Move(COPY, replace(value, index=first), count, "", Read(target, near, value.dtype))
     return None
 
 
@@ -99,6 +107,8 @@ class _Widened:
         conditions of all lanes around everything."""
         outer, loop = hoisted(loop, {a.name for a in axes} | set(self.program.op.sizes))
         found = wide_in(self.program, self.number, loop, axes)
+        if copied := self.copied(loop, found):
+            return copied if outer == TRUE else (If(outer, copied),)
         moves = {w: claimed(f"{w.tensor}_{loop.axis.name}", self.taken) for w in found}
         always, quick = ({w: cells for w, cells in moves.items() if w.always is which} for which in (True, False))
         inside = (*axes, loop.axis)
@@ -110,6 +120,19 @@ class _Widened:
         steps = self.between(always, steps)
         made = (Array(cells, w.array.dtype, (Const(w.count),), LOCAL) for w, cells in moves.items())
         return (*made, *(steps if outer == TRUE else (If(outer, steps),)))
+
+    def copied(self, loop: For, found: tuple[Wide, ...]) -> tuple[Step, ...]:
+        """A loop that is a copy which lands later: at once where the kernel is wide and all lanes are inside, else element by element, which has landed
+        where it stands. Nothing for any other loop."""
+        match loop.body:
+            case (Assign(pending=True) as step,) if {w.access for w in found} == {step, source(step.value)}:
+                far = next(w for w in found if not w.stores)
+                if far.bytes >= LEAST and (element := source(step.value)) is not None:
+                    asked = conjunction(LAUNCHED, far.condition)
+                    begun = replace(step, value=element, guard=TRUE)
+                    quick = For(replace(loop.axis, sort=COPY), (begun,))
+                    return (If(asked, (quick,)), If(negation(asked), (replace(loop, body=(replace(step, pending=False),)),)))
+        return ()
 
     def between(self, moves: Moves, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Steps between the loads and the stores of wide accesses."""

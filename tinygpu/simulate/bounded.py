@@ -14,7 +14,7 @@ from tinygpu.category.number import Array
 from tinygpu.category.region import Region
 from tinygpu.category.term import App, variables, walk
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.step import Assign, Call, Program, Sync
+from tinygpu.program.step import Assign, Call, Commit, Program, Sync, Wait
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import replace
 from tinygpu.simulate.effort import effort
@@ -73,5 +73,5 @@ def _waits(program: Program, sizes: Mapping[str, int]) -> Iterable[float]:
                 counted = all(variables(a.extent) <= sizes.keys() for a in axes)
                 turns = prod(max(0, int(evaluate(a.extent, sizes))) for a in axes) if counted else inf
                 yield sums * turns if sums else 0
-            elif isinstance(step, Call) and not isinstance(step, Sync):
+            elif isinstance(step, Call) and not isinstance(step, Sync | Commit | Wait):
                 yield inf

@@ -130,6 +130,18 @@ class Race:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A cell to which `first` has begun a copy that may not have landed, and that `at` reads or writes; or where `at` begins a copy over what the same
+    thread has touched before, at `first`, with no barrier between. `what` is `reads`, `writes` or `copies over`."""
+
+    at: At
+    array: str
+    index: tuple[int, ...]
+    first: At
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Divergent:
     """A collective (`barrier`, `warp barrier`, or the name of a shuffle) that `at` reaches and `missing` of the same scope does not.
 
@@ -171,6 +183,7 @@ Fault: TypeAlias = (
     | ReadOutput
     | Overwritten
     | Race
+    | UnderWay
     | Divergent
     | DivisionByZero
     | HoldsViolated
@@ -225,6 +238,10 @@ def sentence(fault: Fault) -> str:
         case Race(at, array, index, first):
             past, now = fault.verbs
             return f"{at}: {now} {element(array, index)}, which {first} {past}, with nothing between them"
+        case UnderWay(at, array, index, first, "copies over" as what):
+            return f"{at}: {what} {element(array, index)}, which it has touched before, with no barrier between"
+        case UnderWay(at, array, index, first, what):
+            return f"{at}: {what} {element(array, index)}, to which the copy that {first} has begun may be under way"
         case Divergent(at, collective, scope, None):
             return f"{at}: the {collective} means a lane that its {scope} does not have"
         case Divergent(at, collective, scope, missing):

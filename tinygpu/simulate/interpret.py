@@ -20,7 +20,7 @@ from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, Call, For, Ghost, If, Step, Sync
+from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.exchange import complete_groups, shuffle
@@ -138,8 +138,9 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 for term in terms(step):
                     run.value(term, mask)
                 if isinstance(step, Sync):
-                    there = complete_groups(step.word, step.scope, mask, run.place(), run.faults)
-                    (run.clock.block_barrier if step.scope == "block" else run.clock.warp_barrier)(there)
+                    run.clock.barrier(step.scope, complete_groups(step.word, step.scope, mask, run.place(), run.faults))
+                elif isinstance(step, Commit | Wait) and run.clock.copies is not None:
+                    run.clock.copies.wait(step.count, mask) if isinstance(step, Wait) else run.clock.copies.commit(mask)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)
@@ -179,7 +180,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
     together = step.update if step.atomic and not own else ""
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:

@@ -11,14 +11,19 @@ from functools import reduce
 from math import inf
 from typing import cast
 
-from tinygpu.category.dtype import DTYPE, EPSILON, FLOATS
+from tinygpu.category.dtype import DTYPE, EPSILON, FLOATS, STORAGE
 from tinygpu.category.term import BOOL, FALSE, TRUE, App, Const, Term, select
 from tinygpu.record import dataclass
 
 F64 = "f64"
 ZERO, ONE, MUCH = Const(0.0, F64), Const(1.0, F64), Const(inf, F64)
 
-SMALLEST = {"f64": 2.0**-1022, "f32": 2.0**-126, "bf16": 2.0**-126, "f16": 2.0**-24}  # what is smaller may be 0
+NARROW = tuple(
+    name for name in FLOATS if DTYPE[name].exponent < DTYPE["f32"].exponent
+)  # some of f32 are too large for them, or too small
+SMALLEST = {  # what is smaller may be 0
+    name: 2.0 ** (DTYPE[name].normal - (DTYPE[name].digits - 1 if name in NARROW else 0)) for name in FLOATS
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,9 @@ class Bound:
         """The same after so many roundings to a dtype."""
         if dtype not in FLOATS:
             return self
-        found = Bound(self.size, self.rel + ulps * EPSILON[dtype], self.rest)
-        return found.held(dtype) if dtype == "f16" else found
+        lost = Const(ulps * SMALLEST[dtype], F64) if dtype in STORAGE else ZERO  # f16 loses what is within any bound
+        found = Bound(self.size, self.rel + ulps * EPSILON[dtype], plus(self.rest, lost))
+        return found.held(dtype) if dtype in NARROW else found
 
     def held(self, dtype: str) -> Bound:
         """The same, infinitely wrong where the dtype has no number of the size."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from tinygpu.category import reals
 from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
-from tinygpu.program.arrays import READ, STORE
+from tinygpu.program.arrays import COPY, READ, STORE
 from tinygpu.program.space import INPUT, OUTPUT, Space
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat
@@ -69,7 +69,14 @@ class Memory:
         return self._at(spot, index)
 
     def store(
-        self, index: tuple[Value, ...], value: Value, mask: Array, place: Execution, faults: Faults, monoid: str = ""
+        self,
+        index: tuple[Value, ...],
+        value: Value,
+        mask: Array,
+        place: Execution,
+        faults: Faults,
+        monoid: str = "",
+        pending: bool = False,
     ) -> None:
         """Writes where the mask holds, in the order of the points; the cells of one lane are distinct. With a monoid, points that meet are
         combined with each other and with what is there, in any order."""
@@ -83,7 +90,7 @@ class Memory:
             self._check(self.written, spot, points, index, place, faults)
         access = Access.of(place, spot, points, np.shape(value))
         if self.shadow is not None:
-            self.shadow.touch(monoid or STORE, access, faults)
+            self.shadow.touch(monoid or (COPY if pending else STORE), access, faults)
         if self.twin is not None:
             self.twin.store(access, faults)
         given = access.spread(value)

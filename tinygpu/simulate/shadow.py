@@ -17,12 +17,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tinygpu.category.number import Array, Value
-from tinygpu.program.arrays import READ, STORE
+from tinygpu.program.arrays import COPY, PLAIN_ACCESSES, READ, STORE
 from tinygpu.program.step import WARP
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
 from tinygpu.simulate.fault import EACH, At, DoubleStore, Faults, Race, SimulationBudget
 from tinygpu.simulate.group import Execution, Group
+from tinygpu.simulate.landing import Flights, Groups
 
 BITS = 62
 EPOCHS = 20  # bits of an epoch, where there are barriers
@@ -134,24 +135,31 @@ class Scale:
 
 @dataclass(slots=True)
 class Clock:
-    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp."""
+    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp; and of copies, where some land later."""
 
     group: Group
     moments: Moments
     scales: tuple[Scale, ...]
     per_block: bool = True
+    copies: Groups | None = None
 
     @classmethod
-    def of_block(cls, group: Group, warp_barriers: bool) -> Clock:
+    def of_block(cls, group: Group, warp_barriers: bool, copies: bool = False) -> Clock:
         """The clock of shared memory: barriers order the threads of a block."""
-        sides = (WARP, 1) if warp_barriers else (1,)
-        return cls(group, Moments(), tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides))
+        sides, known = (WARP, 1) if warp_barriers else (1,), Groups.of(group) if copies else None
+        return cls(group, Moments(), tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides), copies=known)
 
     @classmethod
     def of_launch(cls, group: Group, blocks: int, moments: Moments) -> Clock:
         """The clock of global memory: nothing orders two threads of a launch."""
         thread = group.blocks[group.block] * group.threads + group.thread
         return cls(group, moments, (Scale.of(thread, blocks * group.threads, 0),), False)
+
+    def barrier(self, scope: str, mask: Array) -> None:
+        """These lanes have passed a barrier of the block or of their warps."""
+        (self.block_barrier if scope == "block" else self.warp_barrier)(mask)
+        if self.copies is not None:
+            self.copies.barrier(scope, mask)
 
     def block_barrier(self, mask: Array) -> None:
         """The blocks of these lanes have passed a barrier, and with them their warps, later than all that any warp of the block has counted."""
@@ -230,11 +238,17 @@ class Shadow:
     clock: Clock
     mixed: bool = True
     logs: dict[str, Log] = field(default_factory=dict)
+    flights: Flights | None = None
     last: Array | None = None
 
     def touch(self, kind: str, access: Access, faults: Faults) -> None:
         """Notes an access, and as faults those that it makes with earlier ones, or with others of its own."""
         base = self.clock.open(access)
+        if self.clock.copies is not None:
+            self.flights = self.flights or Flights.of(self.name, self.extents, self.size, max(1, self.each))
+            self.flights.meet(access, self.clock.copies, "reads" if kind == READ else "writes", faults)
+        if self.flights is not None and kind == COPY:
+            self.flights.begin(access, self.clock, (log for other, log in self.logs.items() if other != COPY), faults)
         if self.mixed:
             for other, log in self.logs.items():
                 if other != kind and (kind != READ or other != READ):
@@ -242,7 +256,7 @@ class Shadow:
             if kind not in self.logs:
                 self.logs[kind] = Log.of(self.size, self.clock)
             self.logs[kind].note(access, base, self.clock)
-        if kind == STORE and self.clock.per_block:
+        if kind in (STORE, COPY) and self.clock.per_block:
             self._report(kind, kind, self.logs[kind], access, base, faults)
         elif kind == STORE:
             self._store(access, base, faults)
@@ -270,7 +284,7 @@ class Shadow:
             first = self.clock.who(key, falls, address // max(1, self.each))
             at = access.place.at(access.shape, int(access.position[point]))
             what = "-".join(READ if k == READ else "write" for k in (other, kind))
-            atomic = (other not in (READ, STORE), kind not in (READ, STORE))
+            atomic = (other not in PLAIN_ACCESSES, kind not in PLAIN_ACCESSES)
             scope = "block" if self.clock.per_block else "launch"
             index = unflat(address % max(1, self.each), self.extents)
             faults.add(Race(at, self.name, index, first, what, scope, atomic), access.place.span)

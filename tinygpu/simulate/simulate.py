@@ -18,6 +18,7 @@ from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
+from tinygpu.program.pending import copies
 from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
 from tinygpu.program.step import Array, Ghost, Launch, Numbered, Program, Sync, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
@@ -118,7 +119,7 @@ class Simulation:
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
         chance = None if self.order is None or not both else np.random.default_rng([self.order, number])
         for group in groups(blocks, threads, self.order, cells):
-            clock, whole = Clock.of_block(group, warp_barriers), Clock.of_launch(group, blocks, moments)
+            clock, whole = Clock.of_block(group, warp_barriers, any(copies(launch.body))), Clock.of_launch(group, blocks, moments)
             for array, mixed in watched:
                 fresh = Shadow(array.name, array.extents, array.values.size, array.values.size, whole, mixed)
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh

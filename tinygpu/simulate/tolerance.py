@@ -1,7 +1,7 @@
 """How far a computed element may be from the exact one, and which elements of a result are further away.
 
-Comes in: an op and its sizes. Goes out: `rtol, atol` for `|got − want| <= atol + rtol·|want|`, and the list of mismatches.
-The one idea: rounding grows with the coarsest dtype that the equation passes through and with the length of its folds.
+Comes in: an op and its sizes. Goes out: `rtol, atol` for `|got − want| <= atol + rtol·|want|`, and the list of mismatches. The one
+idea: rounding grows with the coarsest dtype that the equation passes through and with the length of its folds.
 
 Values are taken to be of order one, as `random_inputs` makes them. A pointwise expression of a dtype with epsilon ε (the gap above 1)
 is allowed 16·ε relative and 16·ε absolute. A fold of length L, summed in any order, is a walk of L roundings: √L·ε relative
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tinygpu.category.dtype import EPSILON
+from tinygpu.category.dtype import EPSILON, STORAGE
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.term import FLOATS, Fold, Term, children, reads, variables, walk
+from tinygpu.category.term import FLOATS, Fold, Read, Term, children, reads, variables, walk
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass
 
@@ -94,7 +94,8 @@ def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int], around: froze
     if op.tensor(name).dtype not in FLOATS:
         return 0.0, 0.0
     value = op.equation(name).value
-    dtypes = {op.tensor(name).dtype} | {node.dtype for node in walk(value) if node.dtype in FLOATS}
+    kept = {node for node in walk(value) if isinstance(node, Read) and node.dtype in STORAGE}  # which is exact
+    dtypes = {op.tensor(name).dtype} | {node.dtype for node in walk(value) if node.dtype in FLOATS and node not in kept}
     rtol, atol = tolerances(max(dtypes, key=EPSILON.__getitem__), 1)
     for fold in (node for node in walk(value) if isinstance(node, Fold)):
         more = tolerances(fold.dtype, fold_length(fold, dict(sizes)))

@@ -78,20 +78,21 @@ class Cells(Node, for_cells="*names array body", shown="for {names} in {array}")
 
 class Assign(
     Node,
-    assign="atomic target update value",
-    assign_guarded="atomic target update value guard",
+    assign="atomic pending target update value",
+    assign_guarded="atomic pending target update value guard",
     shown=(
-        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value:disjunction} if~{guard:disjunction}",
-        "⟨{atomic:atomic} ⟩{target} {update:sign}~{value}",
+        "⟨{atomic:atomic} ⟩⟨{pending:async} ⟩{target} {update:sign}~{value:disjunction} if~{guard:disjunction}",
+        "⟨{atomic:atomic} ⟩⟨{pending:async} ⟩{target} {update:sign}~{value}",
     ),
 ):
-    """`C[i, j] = e`, `acc[] += e if g`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
+    """`C[i, j] = e`, `acc[] += e if g`, `async s[t] = x[t]`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
 
     target: Cell
     value: Expr
     update: str = ""
     guard: Expr | None = None
     atomic: bool = False
+    pending: bool = False
 
 
 class Copy(Node, copy="step by clauses", shown="copy {step}⟨ by {by}⟩"):

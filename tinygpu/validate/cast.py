@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tinygpu.category.dtype import INTEGERS, LONG
+from tinygpu.category.dtype import INTEGERS, LONG, MEMORY
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply
 from tinygpu.validate.meaning import bits
 from tinygpu.validate.typed import FLOATS, SIGNED_INDEX, WORD_INDEX, Atom, Differs, Pointer, Thing, Value, unread
@@ -79,10 +79,16 @@ def extreme(node: ast.Call, op: str, values: list[Value]) -> Value:
 
 def converted(node: ast.Call, name: str, value: Value) -> Value:
     """A conversion of the prelude, of what it is there for."""
-    if name.endswith("_value") and value.kind == "u16":
+    if name.endswith("_value") and value.kind == MEMORY[name.removesuffix("_value")]:
         return Value(App(name, (value.term,), "f32"), "f32")
     if not name.endswith("_value") and value.kind in (*FLOATS, *(LONG if "trunc" not in name else ())):
-        kind = name.removeprefix("trunc_") if "trunc" in name else "u16" if name.endswith("_bits") else "f32"
+        kind = (
+            name.removeprefix("trunc_")
+            if "trunc" in name
+            else MEMORY[name.removesuffix("_bits")]
+            if name.endswith("_bits")
+            else "f32"
+        )
         term = bits(name.removesuffix("_bits"), value.term) if name.endswith("_bits") else App(name, (value.term,), kind)
         return Value(term, kind)
     raise unread(node, f"{ast.unparse(node)} converts {value.kind}")

@@ -12,8 +12,8 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from tinygpu.category.bounds import natural
-from tinygpu.category.dtype import HALVES, NUMPY
-from tinygpu.category.term import Const, Read, Term, Var, conjuncts, reads, text
+from tinygpu.category.dtype import NATIVE, NUMPY, OF_BITS, PACKED
+from tinygpu.category.term import BOOL, Const, Read, Term, Var, conjuncts, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.program.lanes import LANES, vectors_of
@@ -34,7 +34,7 @@ from tinygpu.validate.typed import Differs, Pointer, Thing, Value, unread
 from tinygpu.validate.width import Width
 
 LARGEST_ON_CPU = 2**63 - 2**32  # so that a loop may count a little beyond what the program counts to
-TYPES = {text: name for name, text in NUMPY.items() if name not in HALVES}
+TYPES = {text: name for name, text in NUMPY.items() if name in (*NATIVE, BOOL)}
 
 
 def findings(text: str, machines: Sequence[Expected], file: str = "") -> tuple[Diagnostic, ...]:
@@ -148,12 +148,13 @@ def parameters(program: Program, entry: ast.FunctionDef, given: list[str], meani
 def _argument(name: str, thing: Thing, meaning: CpuMeaning) -> str:
     """`x.reshape(-1)`: flat views, bits of 16-bit floats, numbers in their dtype; what is strided stays as it is."""
     match thing:
-        case Value(Read(array)) if meaning.arrays[array].dtype in HALVES:
+        case Value(Read(array)) if meaning.arrays[array].dtype in PACKED:
             return f"round_{meaning.arrays[array].dtype}(narrow_to_odd(np.float64({name})))"
         case Value(_, kind):
             return f"{next(text for text, one in TYPES.items() if one == kind)}({name})"
         case Pointer(array, axes=axes):
-            return f"{name}{'' if axes else '.reshape(-1)'}{'.view(np.uint16)' if meaning.arrays[array].dtype in HALVES else ''}"
+            kind = meaning.arrays[array].dtype
+            return f"{name}{'' if axes else '.reshape(-1)'}{f'.view({OF_BITS[kind]})' if kind in PACKED else ''}"
     raise AssertionError("arguments are numbers and arrays")
 
 

@@ -12,7 +12,7 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
-from tinygpu.category.dtype import HALVES, SMALL
+from tinygpu.category.dtype import COMPUTED, PACKED, ROUNDED, SMALL
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.owner import row_major
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Axis, Const, Read, Term, text, walk
@@ -21,7 +21,7 @@ from tinygpu.program.space import INPUT
 from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import source_lane, threads_of
-from tinygpu.validate.meaning import Meaning
+from tinygpu.validate.meaning import Meaning, in_memory
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import Differs, Number, Pointer, Thing, unread
 
@@ -42,7 +42,7 @@ class CpuMeaning(Meaning):
     def item(self, name: str) -> str:
         """The type of a cell or of an element: 16-bit floats are their bits in memory, and numbers of f32 in cells and scalars."""
         dtype = self.arrays[name].dtype
-        return dtype if dtype not in HALVES else "f32" if self.held(name) else "u16"
+        return in_memory(dtype) if dtype in PACKED and not self.held(name) else COMPUTED.get(dtype, dtype)
 
     def held(self, name: str) -> bool:
         """Numbers are so in cells, and scalars."""
@@ -76,16 +76,16 @@ class CpuMeaning(Meaning):
                 where = ast.Pass(lineno=1, col_offset=0)
                 raise Differs(where, "takes the value of a thread that has not come", "all lanes come to a shuffle")
             place = self.term(source_lane(term.op, term.args[1], self.block))  # type: ignore[union-attr]
-            return Read(name, (place,), "f32" if term.dtype in HALVES else term.dtype)
+            return Read(name, (place,), COMPUTED.get(term.dtype, term.dtype))
         match term:
             case App(op, (x,), dtype) if op in FUNCTION and op != "abs":
-                made = App(op, (self.term(x),), "f32" if dtype in HALVES else dtype)
-                return App(f"round_{dtype}", (made,), "f32") if dtype in HALVES else made
+                made = App(op, (self.term(x),), COMPUTED.get(dtype, dtype))
+                return App(f"round_{dtype}", (made,), "f32") if dtype in ROUNDED else made
         return Meaning._term(self, term)
 
     def _cast(self, inner: Term, value: Term, target: str) -> Term:
         """To 16 bits it rounds once, from wherever; from floats to integers it cuts off and saturates."""
-        if target in HALVES and target != inner.dtype:
+        if target in ROUNDED and target != inner.dtype:
             narrow = inner.dtype in SMALL
             return App(f"round_{target}", (App("cast", (value,), "f32") if narrow else value,), "f32")
         if inner.dtype in FLOATS and target in INTEGERS:

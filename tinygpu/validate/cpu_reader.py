@@ -12,9 +12,9 @@ import ast
 from collections.abc import Collection, Mapping
 from functools import reduce
 
-from tinygpu.category.dtype import HALVES, INTEGERS, NUMPY, UNSIGNED
+from tinygpu.category.dtype import INTEGERS, MEMORY, NATIVE, NUMPY, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.operation import COUNTS, FUNCTION
-from tinygpu.category.term import BOOL, INDEX, App, Const, Term, apply, equal, select
+from tinygpu.category.term import INDEX, App, Const, Term, apply, equal, select
 from tinygpu.record import dataclass
 from tinygpu.runtime import offered
 from tinygpu.validate.cast import converted
@@ -22,7 +22,7 @@ from tinygpu.validate.expression import Reader
 from tinygpu.validate.same import canonical
 from tinygpu.validate.typed import FLOATS, OPERATORS, SIGNED_INDEX, Atom, Pointer, Thing, Value, unread
 
-NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name not in (*HALVES, BOOL)}
+NUMBERS = {text.removeprefix("np."): name for name, text in NUMPY.items() if name in NATIVE}
 ATTRIBUTES: Mapping[str, Atom] = {  # of numpy
     **{name: Atom("type", kind) for name, kind in NUMBERS.items()},
     **{
@@ -50,9 +50,9 @@ PRELUDE: Mapping[str, Thing] = {
     },
     **{name: Atom("function", name, kinds=UNSIGNED) for name in COUNTS},
     **{f"to_{kind}": Atom("conversion", f"trunc_{kind}") for kind in INTEGERS},
-    **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in HALVES},
-    **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in HALVES},
-    **{f"round_{half}": Atom("conversion", f"round_{half}") for half in HALVES},
+    **{f"{half}_to_f32": Atom("conversion", f"{half}_value") for half in PACKED},
+    **{f"f32_to_{half}": Atom("conversion", f"{half}_bits") for half in PACKED},
+    **{f"round_{half}": Atom("conversion", f"round_{half}") for half in ROUNDED},
 }
 
 
@@ -189,7 +189,7 @@ class CpuReader(Reader):
                 known = known and value.kind in FLOATS
             case _:
                 value = self.value(argument)
-                if way != "trunc" and value.kind == ("u16" if kind == "value" else "f32"):
+                if way != "trunc" and value.kind == (MEMORY[way] if kind == "value" else "f32"):
                     return converted(node, name, value)
                 known = False
         if not known:

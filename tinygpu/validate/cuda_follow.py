@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, Call, steps
+from tinygpu.program.step import Assign, Call, For, Wait, steps
 from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
@@ -23,6 +23,8 @@ from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
 from tinygpu.validate.scope import Effects, Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
+
+Place = tuple[str, ast.expr]  # a pointer, and an offset
 
 
 @dataclass(slots=True)
@@ -132,6 +134,12 @@ class CudaFollower(Follower):
     def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
         """Whether a statement is a call that is a step: of the same function, with the same elements."""
         match stmt:
+            case ast.Expr(value=ast.Call(func=ast.Name(f), args=[ast.Name(near), to, ast.Name(far), start], keywords=[])) if (
+                isinstance(atom := self.scope.names.get(f), Atom) and atom.what == "copy"
+            ):
+                self.scope.used()
+                self.copied(stmt, atom.number, (near, to), (far, start), due, here)
+                return True
             case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
                 step = due.step
                 self.scope.used()
@@ -146,10 +154,42 @@ class CudaFollower(Follower):
                     if not isinstance(pointer, Pointer) or pointer.array != element.tensor or pointer.axes:
                         raise Differs(name, f"is {ast.unparse(name)}", does(due))
                     self.lies(offset, element.tensor, (reader.index(offset),), element.index, here)
-                if meets(step):
+                if meets(step) or isinstance(step, Wait):
                     self.scope.forget(Effects(barriers=True))
                 return True
         return False
+
+    def copied(self, stmt: ast.stmt, count: int, near: Place, far: Place, due: Due, here: Here) -> None:
+        """A copy that lands later: in each lane of the program's loop, that loop's copy."""
+        match due.step:
+            case For(Axis(extent=Const(turns)) as axis, (Assign(pending=True) as step,)) if turns == count:
+                inside, lane = here.inside(axis), Var(axis.name)
+            case _:
+                raise Differs(stmt, f"begins a copy of {count} elements", does(due))
+        pointers, starts = [], []
+        for name, offset in (near, far):
+            pointer, begin = self.scope.names.get(name), self.reader(here).index(offset)
+            if not isinstance(pointer, Pointer) or pointer.axes or pointer.shared != (name == near[0]) or reads(begin):
+                raise unread(stmt, f"{ast.unparse(stmt)} copies nothing from global to a block's memory")
+            if problem := self.scope.flat.unaligned(pointer, begin, count, here):
+                raise Differs(stmt, problem, "a copy starts at multiples of its width", open_=True)
+            pointers.append(pointer)
+            starts.append(begin)
+        to, source = pointers
+        if to.array != step.target or source.item != to.item:
+            raise Differs(stmt, f"copies elements of {source.item} to {to.array}", does(due))
+        if not self.scope.width.inside(starts[1], starts[1] + (count - 1), self.scope.flat.elements(source.array), here):
+            raise Differs(
+                stmt, f"copies {count} elements of {source.array} from {text(starts[1])} on", "they are inside", open_=True
+            )
+        around, self.domain = self.domain, (*self.domain, axis)
+        self.points(stmt, (*due.guards, *conjuncts(step.guard)), inside)
+        self.domain = around
+        self.lies(near[1], to.array, (starts[0] + lane,), step.index, inside)
+        element, wanted = Read(source.array, (starts[1] + lane,), source.item), self.meaning.stored(step.target, step.whole)
+        if not inside.same(element, wanted):
+            raise Differs(far[1], f"copies {text(element)}", f"the program's value is {text(wanted)}")
+        self.done(stmt, to.array)
 
     def called(self, function: ast.expr) -> str:
         """What a function is called as a step; empty for what is none."""

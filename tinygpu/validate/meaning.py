@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tinygpu.category.dtype import HALVES, LONG, MEMORY, NARROW, RANGE, REGISTER, SMALL, nearest
+from tinygpu.category.bits import nibble
+from tinygpu.category.dtype import COMPUTED, LONG, MEMORY, NARROW, NIBBLES, PACKED, RANGE, REGISTER, ROUNDED, contains, nearest
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.operation import EXACT, FUNCTION, SHUFFLES, expanded
 from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Read, Term, rebuild, select
@@ -60,7 +61,7 @@ class Meaning:
         number = self.term(value)
         if value.dtype == BOOL:
             return App("cast", (number,), "u8")
-        return bits(value.dtype, number) if value.dtype in HALVES and not self.held(name) else number
+        return bits(value.dtype, number) if value.dtype in PACKED and not self.held(name) else number
 
     def held(self, name: str) -> bool:
         """Whether an array has numbers as registers do: those of 16 bits as f32."""
@@ -74,10 +75,12 @@ class Meaning:
 
     def _term(self, term: Term) -> Term:
         match term:
-            case Const(value, dtype) if dtype in HALVES:
+            case Const(value, dtype) if dtype in ROUNDED:
                 near = nearest(float(value), dtype)
                 overflown = float("inf") if value > 0 else -float("inf")
                 return Const(overflown if near is None else float(near), "f32")
+            case Const(value, dtype) if dtype in NIBBLES:
+                return Const(value, in_register(dtype))
             case Read(tensor, index, dtype):
                 return self._element(Read(tensor, self.place(tensor, index), dtype), tensor)
             case App("cast", (inner,), dtype):
@@ -99,30 +102,30 @@ class Meaning:
                 up = App("select", (more, Const(1, dtype), Const(0, dtype)), dtype)
                 return self.term(App("add", (App("floordiv", (a, b), dtype), up), dtype))
             case App(op, args, dtype):
-                made = replace(term, args=tuple(map(self.term, args)), dtype="f32" if dtype in HALVES else dtype)
-                return made if dtype not in HALVES or op in EXACT else App(f"round_{dtype}", (made,), "f32")
+                made = replace(term, args=tuple(map(self.term, args)), dtype=COMPUTED.get(dtype, dtype))
+                return made if dtype not in ROUNDED or op in EXACT else App(f"round_{dtype}", (made,), "f32")
         return rebuild(term, self.term)
 
     def _element(self, read: Read, name: str) -> Term:
         """An element as a register has it."""
         if read.dtype == BOOL:
             return App("ne", (replace(read, dtype="u8"), Const(0, "u8")), BOOL)
-        if read.dtype in HALVES:
-            return (
-                replace(read, dtype="f32") if self.held(name) else App(f"{read.dtype}_value", (replace(read, dtype="u16"),), "f32")
-            )
-        return read
+        if read.dtype in PACKED and not self.held(name):
+            return App(f"{read.dtype}_value", (replace(read, dtype=in_memory(read.dtype)),), "f32")
+        return replace(read, dtype=COMPUTED.get(read.dtype, read.dtype))
 
     def _cast(self, inner: Term, value: Term, target: str) -> Term:
-        """A conversion: to 16 bits it rounds once, from floats to integers it cuts off and saturates."""
+        """A conversion: to fewer bits it rounds once, from floats to integers it cuts off and saturates."""
         source = inner.dtype
-        if source == target or (source in HALVES and target == "f32"):
+        if source == target or (source != BOOL and value.dtype == target):
             return value
         if target == BOOL:
             return App("ne", (value, Const(0.0 if source in FLOATS else 0, value.dtype)), BOOL)
-        if target in HALVES:
-            if source in SMALL:
-                return App("cast", (value,), "f32")
+        if target in NIBBLES:
+            return self.term(nibble(inner, target))
+        if target in ROUNDED:
+            if contains(target, source):
+                return value if value.dtype == "f32" else App("cast", (value,), "f32")
             wide = value if source in (*FLOATS, *LONG) else App("cast", (value,), "i64")
             return App(f"round_{target}", (wide,), "f32")
         if source in FLOATS and target in NARROW:
@@ -135,7 +138,7 @@ class Meaning:
 
 
 def bits(half: str, number: Term) -> Term:
-    """The bits of a number that is rounded to 16 bits here, or was before, or was read from them."""
+    """The bits of a number that is rounded to so few here, or was before, or was read from them."""
     match number:
         case App(op, (inner,)) if op == f"{half}_value":
             return inner
@@ -144,4 +147,4 @@ def bits(half: str, number: Term) -> Term:
     match number:
         case App("select", (condition, a, b)):  # a choice is rounded as what is chosen is
             return select(condition, bits(half, a), bits(half, b))
-    return App(f"{half}_bits", (number,), "u16")
+    return App(f"{half}_bits", (number,), in_memory(half))

@@ -72,10 +72,14 @@ class Scope:
                     written |= _array(self.names.get(name))
                 case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=first), *_]):
                     atom = self.names.get(name)
-                    if isinstance(atom, Atom) and atom.what in ("store", "atomic"):
+                    if isinstance(atom, Atom) and atom.what in ("store", "copy", "atomic"):
                         written |= _array(self.names.get(first))
                     if isinstance(atom, Atom) and atom.what == "load":
                         assigned.add(first)
+                case ast.Call(func=ast.Name(id=name), args=[]) if (
+                    isinstance(atom := self.names.get(name), Atom) and atom.what == "call"
+                ):
+                    barriers = True  # it waits
                 case ast.Attribute(attr="syncthreads" | "syncwarp"):
                     barriers = True
         return Effects(frozenset(assigned), frozenset(written), barriers)
