@@ -43,6 +43,11 @@ def reach(term: Term, known: Known) -> tuple[Term | None, Term | None]:
     return None if low is None else term_of(low), None if high is None else term_of(high)
 
 
+def lower(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at most `term` at every point of a region, or None."""
+    return reach(term, Known.at(region))[0]
+
+
 def upper(term: Term, region: Region) -> Term | None:
     """A term over the sizes that is at least `term` at every point of a region, or None. It states the launcher's width checks.
 

@@ -206,18 +206,22 @@ def inert(term: Term) -> bool:
 
 
 def cancels(term: Term) -> bool:
-    """Whether of the parts of a sum, as it is written, some cancel, or are one.
+    """Whether of the parts of a sum, as it is written, one is taken away again.
 
+    >>> from tinygpu.category.term import Var
     >>> i, j, n = map(Var, "ijn")
-    >>> cancels(i * n + (j - i * n)), cancels((i + 1) * n + j)
-    (True, False)
+    >>> cancels(i * n + (j - i * n)), cancels((i + 1) * n - j), cancels(i + j + i)
+    (True, False, False)
     """
-    return isinstance(term, App) and term.op in ("add", "sub") and term.dtype == INDEX and len(polynomial(term)) < addends(term)
+    if not isinstance(term, App) or term.op not in ("add", "sub") or term.dtype != INDEX:
+        return False
+    every = addends(term)
+    return -1 in every and len(polynomial(term)) < len(every)
 
 
-def addends(term: Term) -> int:
-    """How many parts a sum has, as it is written."""
+def addends(term: Term, sign: int = 1) -> tuple[int, ...]:
+    """The sign of each part of a sum, as it is written."""
     match term:
-        case App("add" | "sub", (a, b), "index"):
-            return addends(a) + addends(b)
-    return 1
+        case App("add" | "sub" as op, (a, b), "index"):
+            return (*addends(a, sign), *addends(b, sign if op == "add" else -sign))
+    return (sign,)

@@ -74,8 +74,8 @@ class Width:
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
-        if isinstance(term, App) and term.op in ("min", "max"):  # it is one of them
-            return all(self.fits(part, kind, here, quick) for part in term.args)
+        if isinstance(term, App) and term.op in ("min", "max") and all(self.fits(part, kind, here, True) for part in term.args):
+            return True  # as it is one of them
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
             known = here.known
