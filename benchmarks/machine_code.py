@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tinygpu import runtime
 from tinygpu.derive.wide import Wide, wide_accesses
 from tinygpu.emit.cuda import block_threads, kernel_name
 from tinygpu.hardware.arch import Assembled
@@ -99,12 +100,7 @@ def compile_ptx(
 ) -> tuple[str, ...]:
     """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
     kernel, signature = space[kernel_name(program, number)](bits, wide)
-    from numba.cuda import compiler  # 0.30.4, which the project pins: `cuda.compile_ptx` is these two calls for one architecture
-
-    threads = block_threads(program.launches[number])
-    library, _ = compiler._compile_pyfunc_with_fixup(
-        kernel, signature, device=False, abi="numba", cc=archs[0], launch_bounds=threads
-    )
+    library = runtime.loaded()._library(kernel, signature, archs[0], block_threads(program.launches[number]))
     return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
 
 

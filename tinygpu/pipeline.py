@@ -216,7 +216,7 @@ def singles(machine: Machine) -> Iterator[Program]:
     if together:
         with contextlib.suppress(TinygpuError):
             yield program(single)
-    if together or machine.program is not None:
+    if together or machine.by_hand:
         with contextlib.suppress(TinygpuError):
             found = program(pointwise(machine))
             if tiled(found):

@@ -286,6 +286,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "constant_memory": constant_memory,
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
+        "matrix": lambda text, form: text,
         "atomic": atomic,
     }
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}

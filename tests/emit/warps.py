@@ -13,6 +13,7 @@ from typing import Any
 
 WARP = 32
 MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
+INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_")
 Thread = Generator[tuple[Any, ...], Any, None]
 
 
@@ -22,6 +23,8 @@ class Stops(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         name = ast.unparse(node.func)
+        if name.startswith(INSTRUCTIONS):  # with its text, which the kernel has given this name
+            return ast.Yield(ast.Tuple([ast.Constant("instruction"), node.func, *node.args], ast.Load()))
         if name not in MEETINGS and not name.startswith("shuffle_"):
             return node
         return ast.Yield(ast.Tuple([ast.Constant(name), *node.args], ast.Load()))
@@ -69,6 +72,13 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, ended: set[int]) -> dic
             continue
         assert len(asked) == 1, f"lanes of one warp are at different places: {asked}"
         if asked == {"cuda.syncwarp"}:
+            out |= dict.fromkeys(lanes)
+        elif asked == {"instruction"}:
+            from tests.hardware.lanes import perform
+
+            texts = {waiting[n][1] for n in lanes}
+            assert len(texts) == 1 and len(lanes) == WARP, f"lanes of one warp run {texts}"
+            perform(*texts, [waiting[n][2:] for n in lanes])
             out |= dict.fromkeys(lanes)
         else:
             out |= {n: exchanged(waiting[n], n - first, [waiting[m][1] for m in lanes]) for n in lanes}

@@ -76,6 +76,9 @@ WRONG = {
     "columns for rows": ("stored", "ldmatrix_x4_trans(b", "ldmatrix_x4(b", "TG50"),
     "stored as columns": ("stored", "stmatrix_x4(sC", "stmatrix_x4_trans(sC", "TG50"),
     "the tiles of b the other way round": ("stored", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
+    "no barrier after rows are stored": ("stored", "half[0, 0])\n    barrier\n", "half[0, 0])\n", "TG302"),
+    "no barrier before rows are read": ("stored", "else 0\n      barrier\n      ldmatrix", "else 0\n      ldmatrix", "TG302"),
+    "rows are overwritten while others read": ("stored", "{\n      barrier\n      copy", "{\n      copy", "TG302"),
     "the tiles of tf32 the other way round": ("tf32", "b[0, n*8])", "b[0, 8 - n*8])", "TG50"),
     "the last columns of tf32 are not there": ("tf32", "ko < ceil(K / 8)", "ko < K // 8", "TG50"),
     "what is outside is no 0": (

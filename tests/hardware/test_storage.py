@@ -14,6 +14,7 @@ import pytest
 
 from tests.emit.ptx import LARGEST, of_8_bits
 from tinygpu import pipeline, runtime
+from tinygpu.category.encoding import nearest_of
 from tinygpu.pipeline import Proof
 
 TEXT = """
@@ -123,3 +124,30 @@ def test_kernels_keep_all_patterns_of_4_bits() -> None:
     low, high, whole = called("halves")(p)
     assert np.array_equal(low, (p & 15).astype(np.int32) - 16 * (p & 8 > 0)) and np.array_equal(high, p >> 4)
     assert np.array_equal(whole, np.clip(p.astype(int) - 8, 0, 15))
+
+
+WORKSPACES = """
+op two(x: f32[n], p: u8[n]) -> (z: f32[n]) { z[i] = f32(tf32(x[i])) + f32(i4(p[i])) + f32(e4m3(x[i])) }
+
+machine by_hand : two {
+  program {
+    workspace t: tf32[n], h: i4[n], e: e4m3[n]
+    launch (grid = (g: ceil(n / 128)), block = (l: 128)) {
+      t[g*128 + l] = tf32(x[g*128 + l]) if g*128 + l < n
+      h[g*128 + l] = i4(p[g*128 + l]) if g*128 + l < n
+      e[g*128 + l] = e4m3(x[g*128 + l]) if g*128 + l < n
+    }
+    launch (grid = (g: ceil(n / 128)), block = (l: 128)) {
+      z[g*128 + l] = f32(t[g*128 + l]) + f32(h[g*128 + l]) + f32(e[g*128 + l]) if g*128 + l < n
+    }
+  }
+}
+"""
+
+
+def test_launches_keep_them_for_later_ones() -> None:
+    proof = pipeline.check(pipeline.load_text(WORKSPACES).machines[0])
+    assert isinstance(proof, Proof)
+    x, p = np.random.default_rng(2).normal(size=177).astype(np.float32), np.arange(177, dtype=np.uint8)
+    nibbles = (p & 15).astype(np.float32) - 16 * (p & 8 > 0)
+    assert np.array_equal(pipeline.build(proof)(x, p), nearest_of(x, "tf32") + nibbles.astype(np.float32) + nearest_of(x, "e4m3"))

@@ -7,6 +7,7 @@ The one idea: the list of a machine is the words of its program, so a reader can
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -21,14 +22,15 @@ from tinygpu.proof.assumed import AXIOMS, axioms, wide
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
 WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
-    "barrier": r"(?m)\b(?<!warp )barrier\b",
+    "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
     "warp barrier": r"\bwarp barrier\b",
+    "instruction barrier": r"\binstruction barrier\b",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
     "asynchronous copy": r"\basync\b",
     "shared memory": r"\bshared\b",
     "wide access": r"\bin vector\b",
-    "lanes": r"\bshuffle_|\bwarp barrier\b",
+    "lanes": r"\bshuffle_|\b(warp|instruction) barrier\b",
 }
 OF_LAWS = {"powers", "limits of functions"}
 
@@ -37,9 +39,14 @@ def made(name: str) -> list[Program]:
     return [pipeline.program(machine) for machine in library(name)]
 
 
-@pytest.mark.parametrize("name", SPECS)
+def with_instructions(stem: str) -> list[Program]:
+    spec = Path(__file__).parents[1] / f"hardware/specs/{stem}.tgpu"
+    return [pipeline.program(machine) for machine in pipeline.load(spec).machines]
+
+
+@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles"])
 def test_what_is_assumed_stands_in_the_text(name: str) -> None:
-    for one in made(name):
+    for one in made(name) if name in SPECS else with_instructions(name):
         text = render(one)
         assert set(axioms(one)) - OF_LAWS == {a for a, words in WORDS.items() if re.search(words, text)}, one.name
         assert wide(one) == ("in vector" in text)
@@ -49,6 +56,7 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
     warp = program(COPY, "warp barrier\ns[ROW] = x[ROW]")
     later = pipeline.program(pipeline.load(ROOT / "tests" / "hardware" / "specs" / "ring_of_copies.tgpu").machines[0])
     found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
+    found |= {a for one in with_instructions("tiled") for a in axioms(one)}
     assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 

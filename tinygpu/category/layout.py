@@ -28,6 +28,21 @@ class Layout:
 
 PLAIN = Layout()
 LARGEST = 31  # bits of an address
+LINE = 128  # bytes of shared memory that all banks hold together
+
+
+def conflict_free(row: int, piece: int, bytes_: int) -> tuple[int, int, int] | None:
+    """The swizzle of rows of so many elements, of so many bytes each, that exchanges pieces by rows, so that what lies in one column of pieces is in all
+    banks before it is in one twice; none where a row is no power of two, or one piece.
+
+    >>> conflict_free(32, 8, 2), conflict_free(64, 8, 2), conflict_free(128, 8, 2), conflict_free(32, 1, 4), conflict_free(48, 8, 2), conflict_free(8, 8, 2)
+    ((2, 3, 3), (3, 3, 3), (3, 3, 4), (5, 0, 5), None, None)
+    """
+    if row & (row - 1) or row <= piece:
+        return None
+    line, width, base = (LINE // bytes_).bit_length() - 1, row.bit_length() - 1, piece.bit_length() - 1
+    bits = min(line, width) - base
+    return (bits, base, max(line, width) - base) if bits > 0 else None
 
 
 def strides(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[int, ...]:

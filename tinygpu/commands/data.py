@@ -134,19 +134,17 @@ def arrays(op: Op, sizes: dict[str, int], data: Given, seed: int) -> dict[str, A
         if t.name in data.arrays:
             array = data.arrays[t.name]
             if array.shape != shape:
-                raise TinygpuError.of(
-                    "TG905", f"{t.name} has the shape {list(array.shape)}, not {list(shape)}", help="see the sizes"
-                )
+                said = f"{t.name} has the shape {list(array.shape)}, not {list(shape)}"
+                raise TinygpuError.of("TG905", said, help="see the sizes")
             if not np.can_cast(array.dtype, np.float64 if t.dtype in FLOATS else dtype, "same_kind"):
                 raise TinygpuError.of("TG905", f"{t.name} is {array.dtype}, not {t.dtype}", help=f"save it as {t.dtype}")
             found[t.name] = np.asarray(load(array, t.dtype)).astype(dtype)
         if t.strided:
             found[t.name] = np.stack([found[t.name]] * 2, -1)[..., 0]
-    promise = broken(op, sizes, found) if op.promises else None
-    if promise is not None and (data.arrays or data.ranges):
-        help = "what is proved is said of such data alone"
-        raise TinygpuError.of("TG905", f"the data is not as {op.name} wants it: {text(promise)}", help=help)
+    promise, ours = broken(op, sizes, found) if op.promises else None, data.arrays or data.ranges
     if promise is not None:
-        help = "give them, --input NAME=FILE, or say where they lie, --range NAME=LOW..HIGH, or other sizes"
-        raise TinygpuError.of("TG905", f"no data were found as {op.name} wants them: {text(promise)}", help=help)
+        said = f"the data is not as {op.name} wants it" if ours else f"no data were found as {op.name} wants them"
+        other = "give them, --input NAME=FILE, or say where they lie, --range NAME=LOW..HIGH, or other sizes"
+        help = "what is proved is said of such data alone" if ours else other
+        raise TinygpuError.of("TG905", f"{said}: {text(promise)}", help=help)
     return found

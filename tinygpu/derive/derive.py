@@ -20,6 +20,10 @@ from tinygpu.syntax.tree import Evaluate, LaunchClause
 
 def derive(machine: Machine) -> Program:
     """`machine → program`. Raises TinygpuError where the machine needs what this version does not derive."""
+    if machine.use is not None:
+        from tinygpu.derive.use import used
+
+        return derive(used(machine))
     if machine.program is not None:
         from tinygpu.derive.parts import Parts
         from tinygpu.program.read import read  # most machines are derived, and a check's start-up is part of its time

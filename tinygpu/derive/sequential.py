@@ -28,7 +28,7 @@ CELLS = 64  # a thread holds at most so many cells for factors that were carried
 def sequential(machine: Machine) -> Machine:
     """`machine → machine` for the same op; itself where no thread works with another, or where it gives its program."""
     core = machine.arch == CPU
-    if machine.program is not None or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
+    if machine.by_hand or not any(cooperates(launch) or (core and stand_inside(launch)) for launch in machine.launches):
         return machine
     names = names_taken(machine) | {t.name for t in machine.op.intermediates}
     launches: list[Launch] = []
@@ -130,13 +130,14 @@ def outer(launch: Launch, names: frozenset[str]) -> set[str]:
 
 def pointwise(machine: Machine) -> Machine:
     """`machine → machine` for the same op: a launch for each equation, a thread for each point of it, its folds in the thread's own time. The
-    identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces."""
+    identity is an owner arrow, so an op is a machine already; what equations leave for later ones crosses the launches in workspaces. What an
+    instruction computes is one equation with what is done with it."""
     op = machine.op
     between = {t.name for t in op.intermediates}
-    views = {t.name: op.equation(t.name) for t in op.intermediates if t.role == VIEW}
+    views = {t.name: op.equation(t.name) for t in op.intermediates if t.role == VIEW or machine.use is not None}
     launches = tuple(every(replace(e, value=put_in(e.value, views)), between) for e in op.equations if e.target not in views)
     spaces = tuple(replace(op.tensor(name), role="workspace") for one in launches for name in one.leaves)
-    return replace(machine, program=None, launches=launches, workspaces=spaces)
+    return replace(machine, program=None, use=None, launches=launches, workspaces=spaces)
 
 
 def every(equation: Equation, between: set[str]) -> Launch:

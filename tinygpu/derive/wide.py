@@ -35,11 +35,13 @@ from tinygpu.category.term import (
 from tinygpu.derive.unpack import unpack
 from tinygpu.program.arrays import arrays
 from tinygpu.program.instruction import MOST_LANES
+from tinygpu.program.space import FRAGMENT, LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Program, Step, steps
 from tinygpu.program.traverse import map_steps, meets, reads_of, walk_steps
 from tinygpu.record import dataclass, replace
 
 WIDEST_BYTES = 16
+NARROW = (LOCAL, FRAGMENT)  # what a thread holds
 
 
 def divisible(term: Term, by: int) -> Term:
@@ -215,7 +217,7 @@ def wide_in(program: Program, launch: int, loop: For, axes: tuple[Axis, ...]) ->
         if first is None or any(reads(t) or not variables(t) <= inside for t in (*first, condition)):
             return None
         wide = Wide(launch, loop.axis, known[name], access, first, condition, axes)
-        if wide.array.owner == "thread" or wide.lanes < 2 or wide.count > MOST_LANES or wide.asks == Const(False, BOOL):
+        if wide.array.space in NARROW or wide.lanes < 2 or wide.count > MOST_LANES or wide.asks == Const(False, BOOL):
             return None
         by_form = holds(wide.aligned, Region((), program.where)) is True
         return wide if by_form and neighbours_stay(wide.array, wide.count) else None

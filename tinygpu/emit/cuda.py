@@ -12,7 +12,7 @@ from functools import reduce
 from tinygpu.category.dtype import MEMORY, ROUNDED, STORAGE
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Axis, Const, text
-from tinygpu.category.text import unused
+from tinygpu.category.text import claimed, unused
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import CudaBody
@@ -20,11 +20,12 @@ from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
-from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
-from tinygpu.program.step import For, Launch, Program, arrays_in, steps
+from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS, matrix
+from tinygpu.program.step import Array, For, Launch, Program, Sync, arrays_in, steps
 from tinygpu.program.traverse import written
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.schedule import contract
+from tinygpu.schedule.registers import fragments_of, registered
 from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
@@ -84,16 +85,22 @@ def cuda_source(program: Program) -> str:
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
     program = unpack(program)
-    launch, laid = program.launches[number], widened(program, number)
-    scope = kernel_scope(program, laid)
+    launch, fragments = program.launches[number], fragments_of(program.launches[number])
+    laid = registered(widened(program, number))
+    scope = kernel_scope(program, laid, frozenset(fragments))
     taken = {*OURS, *scope.names.values()}
+    calls = dict.fromkeys(
+        (matrix(s.begins.instruction), s.begins.instruction.name) for s in steps(launch.body) if isinstance(s, Sync) and s.begins
+    )
+    instructions = {maker: claimed(name, taken, "_") for maker, name in calls}
+    scope = replace(scope, names={**scope.names, **instructions})
     labels = index_names(program, launch, taken)
     places, size = shared_places(launch)
     firsts = {w.first[-1]: w.access.index[-1] for w in wide_accesses(program) if w.launch == number}
     labels |= first_names(firsts, labels, taken)
     known = frozenset({*program.op.sizes, *(a.name for a in launch.axes)})
     swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
-    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts)
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts, frozenset(fragments))
     decoded = thread_lines(launch, scope)
     lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
@@ -103,7 +110,13 @@ def kernel_source(program: Program, number: int) -> str:
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
     uses = frozenset(called(joined_lines([*inner, signature])) | {p.dtype for p in parameters})
-    body = [*docstring(*remarks(program, number, uses)), "names = cuda_names(bits)", *made(uses, size), "", *inner, ""]
+    body = [
+        *docstring(*remarks(program, number, uses)),
+        "names = cuda_names(bits)",
+        *made(uses, size),
+        *(f"{name} = {maker}" for maker, name in instructions.items()),
+    ]
+    body += ["", *inner, ""]
     body += [f"return {name}, names.void({signature})"]
     return joined_lines(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
 
@@ -158,8 +171,9 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     )
 
 
-def kernel_scope(program: Program, launch: Launch) -> Scope:
-    """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells."""
+def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = frozenset()) -> Scope:
+    """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells, of which those of
+    fragments are as they are in memory."""
     op, inside = program.op, tuple(steps(launch.body))
     loops = [s.axis for s in inside if isinstance(s, For)]
     local = [s.name for s in arrays_in(launch.body, "thread")]
@@ -170,9 +184,11 @@ def kernel_scope(program: Program, launch: Launch) -> Scope:
     spec += [name for names in paces.values() for name in names]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
     shapes |= {w.name: w.extents for w in program.workspaces}
-    shapes |= {s.name: s.extents for s in shared.values()}
+    shapes |= {
+        s.name: s.extents for s in steps(launch.body) if isinstance(s, Array) and (s.owner == "block" or s.name in fragments)
+    }
     layouts = {s.name: s.layout for s in shared.values()}
-    raw = frozenset(m.cells for m in moves(inside))
+    raw = fragments | {m.cells for m in moves(inside)}
     names = python_names(spec, OURS) | {LAUNCHED.name: "wide"}
     said = {name: tuple(names[pace] for pace in each) for name, each in paces.items()}
     return Scope(names, shapes, frozenset(local) - raw, raw, layouts=layouts, strides=said)

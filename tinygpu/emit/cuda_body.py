@@ -16,7 +16,9 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
-from tinygpu.program.step import Array, Assign, For, If, Step
+from tinygpu.program.instruction import matrix
+from tinygpu.program.step import Array, Assign, For, If, Step, Sync, steps
+from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.wide import Move, move, moves
 
@@ -33,6 +35,7 @@ class CudaBody(Body):
     places: Mapping[str, int]
     swizzled: Mapping[str, Array]
     firsts: Mapping[Term, Term]
+    fragments: frozenset[str] = frozenset()
     declared: Lines = field(default_factory=list)
 
     def stands(self, label: Term, body: tuple[Step, ...]) -> bool:
@@ -52,6 +55,13 @@ class CudaBody(Body):
                 lines += self.step(step)
             step = after
         return lines
+
+    def step(self, step: Step) -> Lines:
+        """One step; an instruction is one call."""
+        if isinstance(step, Sync) and step.begins:
+            name, operands = self.scope.names[matrix(step.begins.instruction)], step.begins.operands
+            return self.call(name, [Read(array, place, "u32") for array, place in operands])
+        return Body.step(self, step)
 
     def array(self, step: Array) -> Lines:
         """A local array, a plain variable for one cell, or a pointer to a shared array, from its first byte in the block's memory on."""
@@ -75,8 +85,15 @@ class CudaBody(Body):
         extent = self.scope.text(step.axis.extent)
         bound = f"ix({extent})" if isinstance(step.axis.extent, Const) else extent
         inside = replace(self, known=self.known | {step.axis.name})
-        turns = f"upto({bound})" if step.start == Const(0) else f"between({self.scope.text(step.start)}, {bound})"
+        word = "unrolled" if step.axis.sort in ("register", "vector") and self.holds(step.body) else "upto"
+        turns = f"{word}({bound})" if step.start == Const(0) else f"between({self.scope.text(step.start)}, {bound})"
         return block(f"for {self.scope.names[step.axis.name]} in {turns}", inside.lines(step.body))
+
+    def holds(self, body: tuple[Step, ...]) -> bool:
+        """Whether steps touch what a lane has of a fragment, whose cells are registers where every index is a number."""
+        touched = ({r.tensor for r in reads_of(s)} | ({s.target} if isinstance(s, Assign) else set()) for s in steps(body))
+        called = ({name for name, _ in s.begins.operands} for s in steps(body) if isinstance(s, Sync) and s.begins)
+        return any(not self.fragments.isdisjoint(names) for names in (*touched, *called))
 
     def remark(self, found: tuple[Move, ...]) -> str:
         """What moves wide, in words."""
@@ -113,9 +130,7 @@ class CudaBody(Body):
 
     def shuffled_first(self, step: Assign) -> tuple[Lines, Assign, Scope]:
         """`and`, `or` and a choice leave out what they do not need, but every lane takes part in a shuffle: there it is made beforehand."""
-        lines: Lines = []
-        kept: dict[Term, Read] = {}
-        scope = self.scope
+        lines, kept, scope = Lines(), dict[Term, Read](), self.scope
 
         @memoised
         def made(term: Term) -> Term:

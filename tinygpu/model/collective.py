@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from tinygpu.category.dtype import DTYPE
-from tinygpu.category.term import Const, Term
+from tinygpu.category.term import Const, Term, conjunction, equal
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field
@@ -71,6 +71,12 @@ class Operand:
         own = {**dict(split(self.lanes, lane)), **dict(split(self.cells, cell))}
         return tuple(joined(place, own) for place in self.places)
 
+    def row(self, lane: Term) -> tuple[Term, ...]:
+        """The first element of the row that a lane names; lanes whose row nobody takes name one of the others'."""
+        own: dict[str, Term] = {d.name: Const(0) for place in self.places for d in place}
+        own |= dict(split(self.cells, lane % prod(d.extent for d in self.cells)))
+        return tuple(joined(place, own) for place in self.places)
+
     def digits(self, index: Sequence[Term]) -> dict[str, Term]:
         """The digits of an index."""
         return {name: term for place, one in zip(self.places, index, strict=True) for name, term in split(place, one)}
@@ -95,6 +101,52 @@ class Instruction:
     def operand(self, name: str) -> Operand:
         """The operand of that name. Raises KeyError."""
         return {o.name: o for o in self.operands}[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Elements of an array that lanes hold in registers: tiles of an operand, next to each other in rows, for each group of lanes. The first indices
+    of an element number the `groups`, the others are those of `extents`. `lane` is the number of the lane at hand in its group. Of one that is not
+    `own` lanes touch any elements, so that it lies in memory."""
+
+    instruction: str
+    operand: Operand
+    extents: tuple[int, ...]
+    groups: tuple[Term, ...]
+    lane: Term
+    own: bool = True
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """How many tiles there are along each index."""
+        return tuple(e // b for e, b in zip(self.extents, self.operand.shape, strict=True))
+
+    @property
+    def count(self) -> int:
+        """How many elements one lane has."""
+        return prod(self.tiles) * self.operand.count
+
+    @property
+    def registers(self) -> int:
+        """How many registers they take."""
+        return prod(self.tiles) * self.operand.registers
+
+    def inside(self, index: Sequence[Term]) -> tuple[Term, ...]:
+        """Where in its tile an element is."""
+        own = index[len(self.groups) :]
+        return tuple(i % b for i, b in zip(own, self.operand.shape, strict=True))
+
+    def cell(self, index: Sequence[Term]) -> Term:
+        """Which of its lane's elements it is."""
+        tile: Term = Const(0)
+        for i, box, count in zip(index[len(self.groups) :], self.operand.shape, self.tiles, strict=True):
+            tile = tile * count + i // box
+        return tile * self.operand.count + self.operand.cell(self.inside(index))
+
+    def mine(self, index: Sequence[Term]) -> Term:
+        """Whether the lane at hand has an element."""
+        groups = (equal(i, g) for i, g in zip(index, self.groups, strict=False))
+        return conjunction(*groups, equal(self.operand.lane(self.inside(index)), self.lane))
 
 
 def split(digits: Digits, value: Term) -> list[tuple[str, Term]]:

@@ -28,6 +28,7 @@ from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_stat
 from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
+from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, field, replace
@@ -92,7 +93,7 @@ def elaborate(file: tree.File) -> Spec:
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
-            made = _machines(declaration, instances, params, problems)
+            made = _machines(declaration, instances, params, problems, instructions)
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
@@ -171,6 +172,7 @@ class Draft:
     clauses: Clauses
     params: Params
     problems: Problems
+    instructions: tuple[Instruction, ...] = ()
 
     @property
     def place(self) -> Span:
@@ -189,7 +191,9 @@ class Draft:
         return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants, monoids=Monoids()).inside_brackets()
 
 
-def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems) -> list[Machine]:
+def _machines(
+    machine: tree.Machine, ops: Iterable[Instance], file: Params, problems: Problems, instructions: tuple[Instruction, ...]
+) -> list[Machine]:
     """`tree.Machine → Machine` for each op and each choice of params. Mistakes are added to `problems`."""
     where = f"on {machine.arch}" if machine.arch else "on a GPU"
     for word, span, fix in strange(machine):
@@ -201,7 +205,7 @@ def _machines(machine: tree.Machine, ops: Iterable[Instance], file: Params, prob
         names |= set(names_in(file[name])) if name in names else set()
     own = declared(clauses.of(tree.Param), file, problems)
     unused(own.values(), names, "machine", problems)
-    draft = Draft(machine, clauses, {n: c for n, c in {**file, **own}.items() if n in names}, problems)
+    draft = Draft(machine, clauses, {n: c for n, c in {**file, **own}.items() if n in names}, problems, instructions)
     if machine.arch and machine.arch not in ARCHITECTURES:
         problems.say("TG106.architecture", draft.place, near=ARCHITECTURES, name=machine.arch, known=ARCHITECTURES)
     chosen = combinations(draft.params, problems)
@@ -246,6 +250,7 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     turns = {a.name for e in op.states for a in (*indices(e, scope), *e.axes)} - {
         a.name for e in without_states(op).equations for a in indices(e, scope)
     }
+    clauses, use = without_use(clauses, draft.instructions, hiding)
     parts, hand = derived(clauses, op, problems) if clauses.program else ((), None)
     if len(problems) > before:
         return []  # of what is not computed nothing has to be said
@@ -264,7 +269,7 @@ def _one(draft: Draft, instance: Instance, constants: Mapping[str, int]) -> list
     chosen = tuple((n, str(v)) for n, v in constants.items() if not fixed(draft.params[n]))
     name, arch, variant = draft.tree.name, draft.tree.arch or "", (*instance.variant, *chosen)
     known = tuple(constants.items())
-    return [Machine(name, op, launches, clauses.program, where, known, arch, variant, draft.tree.span, crossing)]
+    return [Machine(name, op, launches, clauses.program, where, known, arch, variant, draft.tree.span, crossing, use=use)]
 
 
 def _registers(factors: Iterable[Factor], launches: Iterable[Launch], problems: Problems) -> None:

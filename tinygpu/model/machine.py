@@ -15,6 +15,7 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.collective import Instruction
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
+from tinygpu.model.use import Use
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax.tree import Keep, ProgramClause, Reduce
 
@@ -71,7 +72,7 @@ class Machine:
     `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps. Where parts of it are
     derived, `launches` are those that have some.
     `constants` are the params, as names the program's text may use. `workspaces` are what its launches leave for later ones. `names` are its text's for terms, as
-    they are written out, of which messages speak. `instructions` are those that its file declares.
+    they are written out, of which messages speak. `instructions` are those that its file declares, and `use` is the one whose lanes do what a thread of its launch does.
     """
 
     name: str
@@ -86,6 +87,12 @@ class Machine:
     workspaces: tuple[Tensor, ...] = ()
     names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     instructions: tuple[Instruction, ...] = field(default=(), compare=False, repr=False)
+    use: Use | None = None
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether its steps are those of a text, its own or the one that an instruction makes, and not of one thread for each point."""
+        return self.program is not None or self.use is not None
 
     @property
     def title(self) -> str:

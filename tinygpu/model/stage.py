@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.owner import Arrow
 from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
 from tinygpu.model.clauses import Clauses
@@ -183,7 +184,8 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     said = Clauses(tuple(c for c in clause.clauses if isinstance(c, IN_A_STAGE)))
     block, arrow = _copy(clause, said, sides, around)
     vectors = [a.extent.value for a in arrow.domain.axes if a.sort == "vector" and isinstance(a.extent, Const)] if arrow else []
-    order, layout = laid_out(said.of(tree.Layout), sides, max(map(int, vectors), default=1), around.scope)
+    size = BYTES.get(around.op.tensor(clause.access.name).dtype, 4)
+    order, layout = laid_out(said.of(tree.Layout), sides, max(map(int, vectors), default=1), size, around.scope)
     if len(problems) > before or arrow is None:
         return None
     tile = sought.tensor, sought.pattern, sought.at, sought.name, sides

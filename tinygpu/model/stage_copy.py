@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import PLAIN, Layout, fault
+from tinygpu.category.layout import PLAIN, Layout, conflict_free, fault
 from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
@@ -30,7 +30,6 @@ from tinygpu.model.work import Factor, Placement, by_index, factor_table, with_w
 from tinygpu.syntax import tree
 
 Swizzle = tuple[int, int, int]
-BANKS = 5  # bits: 32 banks of 4 bytes
 UNROLLED = 8  # turns of a copy up to here are unrolled, so that their loads wait together
 
 
@@ -135,9 +134,11 @@ def _lawful(said: Clauses, table: Mapping[str, Factor], of_block: Sequence[Axis]
     return len(problems) == before
 
 
-def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, scope: Scope) -> tuple[tuple[int, ...], Layout]:
+def laid_out(
+    layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, size: int, scope: Scope
+) -> tuple[tuple[int, ...], Layout]:
     """Which axis of the tensor is the slowest of the tile, and so on, and the layout that is written, or the plain one; `lanes` neighbours of a
-    row are copied at once and stay together."""
+    row, each of `size` bytes, are copied at once and stay together."""
     say, names = scope.problems.say, [s.name for s in sides]
     plain = tuple(range(len(sides))), PLAIN
     for second in layouts[1:]:
@@ -158,7 +159,7 @@ def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, 
         case "pad", (amount,):
             layout = Layout(amount)
         case "swizzle", ():
-            layout = Layout(swizzle=_chosen(one, order, sides, lanes, scope))
+            layout = Layout(swizzle=_chosen(one, order, sides, lanes, size, scope))
         case "swizzle", (bits, base, shift):
             layout = Layout(swizzle=(bits, base, shift))
             if reason := fault(tuple(Const(s.extent) for s in sides), layout):
@@ -168,14 +169,13 @@ def laid_out(layouts: Sequence[tree.Layout], sides: Sequence[Side], lanes: int, 
     return order, layout
 
 
-def _chosen(layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], lanes: int, scope: Scope) -> Swizzle | None:
+def _chosen(
+    layout: tree.Layout, order: Sequence[int], sides: Sequence[Side], lanes: int, size: int, scope: Scope
+) -> Swizzle | None:
     """The swizzle that spreads a column over the banks, where a row is a power of two: a layout changes where a cell lies, never what it
     holds, so it may be chosen by rule."""
     row = sides[order[-1]].extent if order else 1
     if row & (row - 1) or row <= lanes:
         scope.problems.say("TG545.row", layout.span, row=row)
         return None
-    base = lanes.bit_length() - 1
-    width = row.bit_length() - 1
-    bits = min(BANKS, width) - base
-    return (bits, base, width - base) if bits > 0 else None
+    return conflict_free(row, lanes, size)

@@ -103,8 +103,9 @@ def _numbers(pairs: Equations, binders: set[str]) -> Equations:
         form = polynomial(there)
         rest = {m: c for m, c in form.items() if not any(variables(atom) & binders for atom in m)}
         alone.append((as_written(without(form, *rest)), as_written(plus(polynomial(here), rest, -1))))
-    both = paired(*zip(*alone, strict=True))  # then they are digits of one number there too
-    return [pair for pair in (*both, *merged(alone)) if pair not in alone]
+    return [
+        pair for pair in (*paired(*zip(*alone, strict=True)), *merged(alone)) if pair not in alone
+    ]  # digits of one number there too
 
 
 def _divides(term: Term) -> bool:

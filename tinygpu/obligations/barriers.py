@@ -12,7 +12,7 @@ thread's own, and its iterations are anyone's. Extents of loops are the same for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
 from tinygpu.category.cancel import cancel
@@ -43,7 +43,7 @@ from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
 from tinygpu.program.step import For, If, Launch, Program, Step, Sync, steps
 from tinygpu.program.traverse import at
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
 
@@ -59,6 +59,10 @@ class Way:
     facts: tuple[Term, ...]
     between: Met = ()
     around: str = ""
+
+    def among(self, scopes: Collection[str]) -> Way:
+        """With those of some scopes only."""
+        return replace(self, between=tuple(one for one in self.between if one[0] in scopes))
 
     @property
     def block(self) -> tuple[Term, ...]:
@@ -175,7 +179,7 @@ def uniform(program: Program, trace: Trace) -> Iterator[Claim]:
     for collective in trace.of(Collective):
         launch = program.launches[collective.launch]
         known = preconditions(program)
-        if collective.scope == "warp":
+        if collective.scope != "block":
             label = (Label(collective.span, "the lanes of a warp act together here"),)
             threads = points(launch.block)
             title, sentence = "a block is not made of whole warps", f"a block has a multiple of {WARP} threads"
@@ -203,7 +207,7 @@ def _reached(launch: Launch, collective: Collective, guard: Term) -> Iterator[Cl
     axes = tuple(Axis(a.name + LATER, a.extent, a.sort, a.span) for a in launch.block)
     there = point.inside(*axes)
     warp = Threads(launch.block).warps[0]
-    facts = (*there.facts, *((equal(warp, substitute(warp, names)),) if collective.scope == "warp" else ()))
+    facts = (*there.facts, *((equal(warp, substitute(warp, names)),) if collective.scope != "block" else ()))
     goal = there.settled(App("or", (negation(guard), other), BOOL))
     who = "block" if collective.scope == "block" else "warp"
     title = f"a {collective.word} that not all threads of the {who} reach"
@@ -222,17 +226,17 @@ def ordered(program: Program, trace: Trace) -> Iterator[Claim]:
         help = f"let one thread write each cell of {meeting.array}, or guard the others"
         label = (Label(meeting.span, "written here"),)
         yield Obligation("ordered", "TG302", title, sentence, meeting.point.facts, meeting.apart, label, help)
-    for name in program.shared:
+    for name, array in program.shared.items():
         accesses = [a for a in trace.of(Access) if a.array == name]
         for first in accesses:
             for second in accesses:
                 if (first.write or second.write) and not (first.atomic and first.atomic == second.atomic):
-                    yield from meet(program.launches[first.place.launch], first, second)
+                    yield from meet(program.launches[first.place.launch], first, second, array.space.ordered)
 
 
-def meet(launch: Launch, first: Access, second: Access) -> Iterator[Claim]:
-    """The formulas for a second access after a first one."""
-    for way in ways(launch.body, first.place.path, second.place.path):
+def meet(launch: Launch, first: Access, second: Access, scopes: Collection[str]) -> Iterator[Claim]:
+    """The formulas for a second access after a first one of an array that these barriers order."""
+    for way in (one.among(scopes) for one in ways(launch.body, first.place.path, second.place.path)):
         if TRUE in way.block:
             continue
         same = first.place.path == second.place.path and not way.around

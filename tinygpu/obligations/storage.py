@@ -23,7 +23,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, preconditions
-from tinygpu.program.arrays import CARVE_BYTES, shared_bytes, shared_places
+from tinygpu.program.arrays import CARVE_BYTES, in_block, shared_bytes, shared_places
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 
@@ -42,14 +42,16 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
             "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
         )
         yield _registers(program, launch, arch)
-        if arrays_in(launch.body, "block"):
+        if in_block(launch):
             yield _memory(program, launch, arch)
 
 
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     cells = arrays_in(launch.body, "thread")
     words = sum((prod(c.extents, start=lift(1)) * max(1, BYTES[c.dtype] // 4) for c in cells), start=lift(0))
-    labels = tuple(Label(local.span, f"{local.name} lives in registers") for local in cells)
+    fragments = [(a, a.in_registers) for a in arrays_in(launch.body, "block") if a.in_registers is not None]
+    words = words + sum(held.registers * max(1, BYTES[a.dtype] // 4) for a, held in fragments)
+    labels = tuple(Label(a.span, f"{a.name} lives in registers") for a in (*cells, *(a for a, _ in fragments)))
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
     help = "make a register factor smaller"
@@ -58,7 +60,7 @@ def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
 
 def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
     size, most = shared_places(launch)[1], arch.shared_bytes_per_block_opt_in
-    arrays = arrays_in(launch.body, "block")
+    arrays = in_block(launch)
     labels = tuple(Label(s.span, f"{s.name} takes {shared_bytes(s)} bytes") for s in arrays)
     title = f"the shared arrays of a block take {size} bytes; {arch.name} allows {most}"
     sentence = f"the shared arrays of a block fit its {most} bytes"
@@ -69,7 +71,7 @@ def _memory(program: Program, launch: Launch, arch: Arch) -> Obligation:
 def storage(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
     for launch in unpack(program).launches:
-        arrays = arrays_in(launch.body, "block")
+        arrays = in_block(launch)
         for array in arrays:
             yield from _layout(array)
         yield from _apart(launch, arrays)

@@ -40,13 +40,18 @@ def names_of(program: Program) -> set[str]:
     return found
 
 
+def in_block(launch: Launch) -> tuple[Array, ...]:
+    """The arrays that lie in a block's memory: all of a block but those that lanes hold in registers."""
+    return tuple(a for a in arrays_in(launch.body, "block") if a.in_registers is None)
+
+
 def shared_bytes(array: Array) -> int:
     """The bytes of one shared array, its pads included."""
     return elements(array.extents, array.layout) * BYTES[array.dtype]
 
 
 def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
-    """Where each shared array of a launch starts, in bytes, and how many bytes all of them take.
+    """Where each array of a launch that lies in its block's memory starts, in bytes, and how many bytes all of them take.
 
     >>> from tinygpu.category.term import Const
     >>> from tinygpu.program.space import SHARED
@@ -56,7 +61,7 @@ def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
     """
     places: dict[str, int] = {}
     end = 0
-    for array in arrays_in(launch.body, "block"):
+    for array in in_block(launch):
         places[array.name] = -(-end // CARVE_BYTES) * CARVE_BYTES
         end = places[array.name] + shared_bytes(array)
     return places, end

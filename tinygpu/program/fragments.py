@@ -14,15 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import Axis, Const, Fold, Term, Var, lift, reads
+from tinygpu.category.term import Axis, Const, Fold, Term, Var, reads
 from tinygpu.diagnostic import Span
 from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
-from tinygpu.model.collective import TOGETHER, Instruction, Operand, joined, split
+from tinygpu.model.collective import TOGETHER, Fragment, Instruction, Operand, joined, split
 from tinygpu.model.instruction import library, shipped
 from tinygpu.model.value import index
 from tinygpu.program.expression import expression
-from tinygpu.program.tiles import Exprs, Tiles, form, has, looped, number, plus
+from tinygpu.program.tiles import Begun, Exprs, Tiles, form, has, lanes_of, looped, number, plus
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, nodes, rewritten
@@ -98,20 +98,24 @@ class Fragments:
             return
         numbers = tuple(index(e, self.reader.constants()) for e in one.extents)
         extents = tuple(int(n.value) for n in numbers if isinstance(n, Const))
-        box = fitting[0].shape
-        if len(extents) != len(box) or any(e % b or e < b for e, b in zip(extents, box, strict=True)):
-            say("TG182.extents", one.span, box=" × ".join(map(str, box)), operand=f"{one.instruction}.{one.operand}")
-            return
         count = TOGETHER[instruction.level]
-        found = self.together(count)
+        found = lanes_of(self.block, count)
         if found is None:
             say("TG182.threads", one.span, level=instruction.level, count=count)
             return
-        coordinates, lane = found
-        self.tiles[one.name] = Tiles(one.name, extents, fitting[0], tuple(e for e, _ in coordinates), lane, one.span)
-        warps = tuple(n for _, n in coordinates)
-        shape = tuple(number(e, one.span) for e in (*warps, *extents))
-        yield tree.Array("shared", one.name, one.dtype, shape, span=one.span)
+        groups, lane = found
+        ahead = tuple(n for _, n in groups)
+        own = extents[: len(ahead)] != ahead or len(extents) != len(ahead) + len(fitting[0].shape)
+        box, extents = fitting[0].shape, extents if own else extents[len(ahead) :]
+        if len(extents) != len(box) or any(e % b or e < b for e, b in zip(extents, box, strict=True)):
+            say("TG182.extents", one.span, box=" × ".join(map(str, box)), operand=f"{one.instruction}.{one.operand}")
+            return
+        self.reader.written.held[one.name] = held = Fragment(
+            one.instruction, fitting[0], extents, tuple(e for e, _ in groups), lane, own
+        )
+        if own:
+            self.tiles[one.name] = Tiles(one.name, extents, fitting[0], held.groups, lane, one.span)
+        yield tree.Array("fragment", one.name, one.dtype, tuple(number(e, one.span) for e in (*ahead, *extents)), span=one.span)
 
     def called(self, name: str, span: Span) -> tuple[Instruction, ...]:
         """The instructions of that name; none after a message."""
@@ -120,22 +124,6 @@ class Fragments:
         if not found:
             self.say("TG182.name", span, near=library(), name=name)
         return found
-
-    def together(self, count: int) -> tuple[list[tuple[Term, int]], Term] | None:
-        """Which group of so many threads is at hand, by factors with their extents, and the number of the thread in it; None where the block is not
-        made of such groups."""
-        inner, lane, groups = 1, lift(0), list[tuple[Term, int]]()
-        for axis in reversed(self.block):
-            extent, rest = int(axis.extent.value) if isinstance(axis.extent, Const) else 0, count // inner
-            if extent < 1 or (extent % rest and rest % extent):
-                return None
-            here, own = Var(axis.name), min(extent, rest)
-            if extent > own:
-                groups.append((here // own if own > 1 else here, extent // own))
-            if own > 1:
-                lane = (here % own if extent > own else here) * inner + lane
-            inner *= own
-        return (groups[::-1], lane) if inner == count else None
 
     # ── the cells that a lane has ──────────────────────────────────────────────────────────────────────────────────
 
@@ -166,7 +154,9 @@ class Fragments:
             made = replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
             return replace(made, index=tuple(map(flat, made.index))) if isinstance(made, tree.Cell) else made
 
-        yield from looped(turns, tuple(put(one.body)), one.span)
+        operand = tiles.operand
+        near = operand.cells[-1:] == operand.places[-1][-1:]  # then the innermost loop goes along the last index
+        yield from looped(turns, tuple(put(one.body)), one.span, turns[-1][0] if near else "")
 
     def mine(self, cell: tree.Cell, one: tree.Cells, tiles: Tiles, place: Exprs) -> tree.Cell:
         """An element of a fragment that the lane at hand has: at the names of the loop, of a fragment of which it has the same elements."""
@@ -229,8 +219,14 @@ class Fragments:
         step: tree.Statement = tree.Assign(element(equation.target), replace(value, span=one.span), found.update, span=one.span)
         for _, new, extent in reversed(inner):
             step = tree.For(new, expression(extent, frozenset()), (step,), span=one.span)
-        meet = tree.Sync("warp barrier", span=one.span)
-        yield from (meet, *looped(turns, (step,), one.span), meet)
+        first = {
+            cell.name: self.tiles[cell.name].cell(cell.index, one.span) if cell.name in self.tiles else cell
+            for cell in one.operands
+        }
+        key = self.fresh(one.name)
+        self.reader.written.begun[key] = Begun(found, tuple(first[cell.name] for cell in one.operands), tiles.lane)
+        meet = tree.Sync("instruction barrier", span=one.span)
+        yield from (replace(meet, begins=key), *looped(turns, (step,), one.span), meet)
 
     def chosen(self, one: tree.Instruct) -> Instruction | None:
         """The instruction of that name for operands like these; None after a message."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, PACKED, ROUNDED, UNSIGNED
+from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, NIBBLES, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
+from tinygpu.category.term import reads
+from tinygpu.model.collective import Instruction
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -81,7 +83,23 @@ INSTRUCTIONS: Rows = {
     **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},
     **{f"shuffle_{way}": (f"shuffle({way!r})", Atom("shuffle", way)) for way in ("xor", "up", "down", "idx", "up_any", "down_any")},
     "upto": ("counted()", Atom("upto")),
+    "unrolled": ("counted('unrolled')", Atom("upto")),
     "between": ("counted('between')", Atom("between")),
     "constant": ("constant_memory()", Atom("constant")),
     "shared": ("shared_memory(0)", Atom("shared")),
 }
+
+
+def matrix(one: Instruction) -> str:
+    """What makes an instruction that many lanes run: its text, and of each operand whether it is read or written, and the cells of a lane.
+
+    >>> from tinygpu.model.instruction import shipped
+    >>> matrix(shipped("ldmatrix_x2")[0])
+    "matrix('ldmatrix.sync.aligned.m8n8.x2.shared.b16 {f}, [{s}];', 'f:w:4 s:row')"
+    """
+    (equation,) = one.op.equations
+    read = {r.tensor for r in reads(equation.value)} | ({equation.target} if one.update else set())
+    ways = {o.name: "r" * (o.name in read) + "w" * (o.name == equation.target) for o in one.operands}
+    other = {o.name: f":{o.dtype}" * (o.dtype == "tf32" or o.dtype in NIBBLES) for o in one.operands}
+    form = (f"{o.name}:{ways[o.name]}:{o.count}{other[o.name]}" if o.kind == "fragment" else f"{o.name}:row" for o in one.operands)
+    return f"matrix({one.ptx!r}, {' '.join(form)!r})"

@@ -31,6 +31,7 @@ from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_array, read_step, to_array
 from tinygpu.program.step import Array, Launch, Program, Step
+from tinygpu.program.tiles import Written
 from tinygpu.program.traverse import written
 from tinygpu.program.turns import in_loop, launches_reached, steps_reached
 from tinygpu.record import dataclass, field, replace
@@ -83,6 +84,7 @@ class Reader:
     around: int = 0
     made: int = 0
     waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
+    written: Written = field(default_factory=Written)
 
     @property
     def op(self) -> Op:
@@ -122,8 +124,8 @@ class Reader:
             if self.parts is not None:
                 return tuple(self.parts.alone(self, body))
             given, self.depth = self.machine.launches[0], 1
-            body = written_out(self, body, given.block)
-            return (Launch(given.grid, given.block, self.steps(body, given.grid + given.block), given.span),)
+            steps = self.steps(written_out(self, body, given.block), given.grid + given.block)
+            return (Launch(given.grid, given.block, steps, given.span),)
         return tuple(self.sequence(body))
 
     def sequence(self, body: tuple[tree.Statement, ...]) -> Iterator[Launch]:
@@ -250,8 +252,7 @@ class Reader:
         outside, self.arrays = self.arrays, dict(self.arrays)
         found = self.steps(body, axes)
         self.depth -= 1
-        blocks = {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}
-        self.arrays = outside | blocks  # as long as the launch
+        self.arrays = outside | {n: a for n, a in self.arrays.items() if self.depth and SPACES[a.role].owner == "block"}
         return found
 
     def constants(self) -> Scope:
@@ -260,8 +261,7 @@ class Reader:
 
     def unrolled(self, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[Step, ...]:
         """`for d in (4, 2, 1) { … }`: the body once for each value, in order."""
-        turns = [self.steps(statement.body, axes) for _ in self.turns(statement, axes)]
-        return steps_reached(turns, Region(axes), self.memory)
+        return steps_reached([self.steps(statement.body, axes) for _ in self.turns(statement, axes)], Region(axes), self.memory)
 
     def turns(self, statement: tree.For, axes: tuple[Axis, ...]) -> Iterator[int]:
         """The values of a loop that are known, in order; while one is at hand, the loop's name is that number."""

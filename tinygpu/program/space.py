@@ -5,7 +5,7 @@ counts and emits arrays asks for a column and never for a name; a space like ano
 
     owner     sees an element        it is unwritten        what was written is seen by the others     where it lies
     thread    the thread             where it is declared   –                                          registers
-    block     the block's threads    when the block begins  after a barrier of the block               the block's memory
+    block     the block's threads    when the block begins  after a barrier of the block               the block's memory; fragments in registers
     grid      all threads            when the call begins   in a later launch                          global memory
 """
 
@@ -22,7 +22,8 @@ Owner: TypeAlias = Literal["thread", "block", "grid"]
 @dataclass(frozen=True, slots=True)
 class Space:
     """`title` is what people call an array of it. `declared`: at most how deep a text declares it, 0 in a program, 1 in a launch, any in its
-    steps; nowhere is -1. `sized`: its extents are numbers; `laid_out`: a text may give a layout."""
+    steps; nowhere is -1. `sized`: its extents are numbers; `laid_out`: a text may give a layout; `ordered`:
+    by barriers of which scopes accesses of a block's elements are."""
 
     name: str
     title: str
@@ -30,12 +31,14 @@ class Space:
     declared: int
     sized: bool = False
     laid_out: bool = False
+    ordered: tuple[str, ...] = ()
 
 
 ANY = 1 << 30
 INPUT = Space("input", "input", "grid", -1)
 OUTPUT = Space("output", "output", "grid", -1)
 WORKSPACE = Space("workspace", "workspace", "grid", 0)
-SHARED = Space("shared", "shared array", "block", 1, sized=True, laid_out=True)
+SHARED = Space("shared", "shared array", "block", 1, sized=True, laid_out=True, ordered=("block", "warp"))
+FRAGMENT = Space("fragment", "fragment", "block", 1, sized=True, ordered=("block", "warp", "instruction"))
 LOCAL = Space("local", "local", "thread", ANY, sized=True)
-SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, LOCAL)}
+SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, FRAGMENT, LOCAL)}

@@ -59,15 +59,18 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     assert_never(step)
 
 
-def to_array(declared: Array) -> tree.Array:
+def to_array(declared: Array) -> tree.Array | tree.Fragment:
     """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
 
     >>> from tinygpu.program.space import SHARED
     >>> to_array(Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))).place
     Place(kind='pad', args=(Number(text='1'),))
     """
+    extents = tuple(map(expression, declared.extents))
+    if declared.held:
+        return tree.Fragment(declared.name, declared.dtype, extents, declared.held.instruction, declared.held.operand.name)
     place = placed(declared.layout) if declared.space.laid_out else None
-    return tree.Array(declared.space.name, declared.name, declared.dtype, tuple(map(expression, declared.extents)), (), place)
+    return tree.Array(declared.space.name, declared.name, declared.dtype, extents, (), place)
 
 
 def placed(layout: Layout) -> tree.Place | None:
@@ -103,12 +106,14 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
         case tree.If(guard, inner, span=span):
             scope = reader.scope(axes)
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
-        case tree.Sync("barrier" | "warp barrier" as kind, span=span):
-            return Sync("warp" if kind == "warp barrier" else "block", span)
+        case tree.Sync("barrier" | "warp barrier" | "instruction barrier" as kind, begins=key, span=span):
+            return Sync(kind.rpartition(" ")[0] or "block", span, reader.written.applied(key, reader.scope(axes)) if key else None)
         case tree.Sync("wait", count, span=span):
             return waited(count, span, reader)
-        case tree.Sync(span=span):
+        case tree.Sync("commit", span=span):
             return Commit(span)
+        case tree.Sync(kind, span=span):
+            reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):
             reader.problems.say("TG175.clauses", span)
         case tree.LaunchStatement(span=span) | tree.LaunchClause(span=span):
@@ -149,7 +154,7 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     if space.owner == "grid":
         reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
-    return Array(own, dtype, extents, space, layout, span)
+    return Array(own, dtype, extents, space, layout, span, held=reader.written.held.get(name))
 
 
 def misplaced(statement: tree.Array, depth: int, problems: Problems) -> None:
@@ -237,7 +242,7 @@ def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> G
     if target is None:
         return None
     tensor, place = target
-    if tensor.role not in ("local", "shared"):
+    if tensor.role not in ("local", "shared", "fragment"):
         scope.problems.say("TG160.space", statement.span, name=tensor.name, role=tensor.role)
         return None
     term = typed(term, tensor, statement.value, scope)

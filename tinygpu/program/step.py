@@ -7,7 +7,7 @@ The one idea: a program is the same thing for a derived and for a hand-written m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import TypeAlias
 
@@ -16,10 +16,11 @@ from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.collective import Fragment, Instruction
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.program.space import Owner, Space
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 
 Target: TypeAlias = str  # an array that a step changes, or, of a fact, speaks of
 WARP = 32  # threads of a block that stand next to each other
@@ -30,7 +31,7 @@ class Array:
     """Elements, of a space that says whose they are (`space.py`). In a body, where a thread's and a block's cells are declared, which
     start unwritten; a workspace is declared by the program, with extents over the sizes, none of them negative: what a text gives below
     0 is 0; inputs and outputs are the op's. The layout of a block's says where an element lies, and nothing about what it holds; of a `strided`
-    input or output a call says it.
+    input or output a call says it; `held` says which lanes have those of a fragment.
     """
 
     name: str
@@ -40,6 +41,12 @@ class Array:
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     strided: bool = False
+    held: Fragment | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def in_registers(self) -> Fragment | None:
+        """Which lanes have its elements in registers, if they do."""
+        return self.held if self.held and self.held.own else None
 
     @property
     def owner(self) -> Owner:
@@ -83,15 +90,34 @@ class Call:
     __slots__ = ()
 
 
-SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp"}  # where threads wait for each other, and how
+SCOPES: Mapping[str, str] = {  # where threads wait for each other, and how
+    "block": "cuda.syncthreads",
+    "warp": "cuda.syncwarp",
+    "instruction": "cuda.syncwarp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An instruction of the hardware: its operands, each by its array and first element, and the number of the lane at hand."""
+
+    instruction: Instruction
+    operands: tuple[tuple[str, tuple[Term, ...]], ...]
+    lane: Term
+
+    def mapped(self, change: Callable[[Term], Term]) -> Applied:
+        """With other terms for the places."""
+        return replace(self, operands=tuple((name, tuple(map(change, place))) for name, place in self.operands))
 
 
 @dataclass(frozen=True, slots=True)
 class Sync(Call):
-    """Nobody of the scope (`block` or `warp`) goes on before all have come; what was written before is seen by all after."""
+    """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
+    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction and the next one is what its lanes do."""
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    begins: Applied | None = field(default=None, compare=False, repr=False)
 
     @property
     def called(self) -> str:

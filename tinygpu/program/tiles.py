@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tinygpu.category.term import Term
+from tinygpu.category.term import Axis, Const, Term, Var, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.binders import flat
-from tinygpu.model.collective import Digit, Operand, beside_of
+from tinygpu.model.collective import Digit, Fragment, Instruction, Operand, beside_of
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import index
 from tinygpu.program.expression import expression
-from tinygpu.record import dataclass
+from tinygpu.program.step import Applied
+from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 
 Exprs: TypeAlias = tuple[tree.Expr, ...]
@@ -47,6 +50,46 @@ class Tiles:
     def cell(self, place: Exprs, span: Span) -> tree.Cell:
         """The element of the warp at hand."""
         return tree.Cell(self.name, (*map(expression, self.warp), *place), span=span)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An instruction that is written out in the text, the first elements of its operands, and the number of the lane at hand."""
+
+    instruction: Instruction
+    operands: tuple[tree.Cell, ...]
+    lane: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is not seen any more where it is written out: of fragments which lanes have their elements, and instructions by key."""
+
+    held: dict[str, Fragment] = field(default_factory=dict)
+    begun: dict[str, Begun] = field(default_factory=dict)
+
+    def applied(self, key: str, scope: Scope) -> Applied:
+        """An instruction, as the names of a place say it."""
+        one = self.begun[key]
+        places = ((cell.name, tuple(index(e, scope) for e in cell.index)) for cell in one.operands)
+        return Applied(one.instruction, tuple((scope.tensors[name].name, place) for name, place in places), one.lane)
+
+
+def lanes_of(block: Sequence[Axis], count: int) -> tuple[list[tuple[Term, int]], Term] | None:
+    """Which group of so many threads of a block is at hand, by factors with their extents, and the number of the thread in it; None where the block
+    is not made of such groups."""
+    inner, lane, groups = 1, lift(0), list[tuple[Term, int]]()
+    for axis in reversed(block):
+        extent, rest = int(axis.extent.value) if isinstance(axis.extent, Const) else 0, count // inner
+        if extent < 1 or (extent % rest and rest % extent):
+            return None
+        here, own = Var(axis.name), min(extent, rest)
+        if extent > own:
+            groups.append((here // own if own > 1 else here, extent // own))
+        if own > 1:
+            lane = (here % own if extent > own else here) * inner + lane
+        inner *= own
+    return (groups[::-1] or [(lift(0), 1)], lane) if inner == count else None
 
 
 def has(arch: str, needed: str) -> bool:
@@ -84,8 +127,10 @@ def plus(start: tree.Expr | None, one: tree.Expr) -> tree.Expr:
     return one if start is None or start == number(0) else start if one == number(0) else flat(tree.Binary("+", start, one))
 
 
-def looped(turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span) -> tuple[tree.Statement, ...]:
-    """Unrolled loops around statements."""
+def looped(
+    turns: Sequence[tuple[str, int]], body: tuple[tree.Statement, ...], span: Span, beside: str = ""
+) -> tuple[tree.Statement, ...]:
+    """Unrolled loops around statements; the one of neighbours in memory, `beside`, may be one access."""
     for name, extent in reversed(turns):
-        body = (tree.For(name, number(extent, span), body, "register", span=span),)
+        body = (tree.For(name, number(extent, span), body, "vector" if name == beside else "register", span=span),)
     return body

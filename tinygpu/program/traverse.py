@@ -37,6 +37,8 @@ def map_terms(step: S, change: Callable[[Term], Term]) -> S:
     >>> map_terms(For(Axis("i", Var("n")), ()), lambda term: substitute(term, {"n": Const(3)})).axis.extent
     Const(value=3, dtype='index')
     """
+    if isinstance(step, Sync) and step.begins:
+        return replace(step, begins=step.begins.mapped(change))
     return with_terms(step, TERMED[type(step)], change)
 
 

@@ -62,6 +62,11 @@ AXIOMS: Mapping[str, Axiom] = {
         f'{PTX}, "bar, barrier"; {PTX}, "Memory Consistency Model"',
     ),
     "warp barrier": Axiom("the same for the 32 lanes of a warp, if all of them are named in the mask", f'{PTX}, "bar.warp.sync"'),
+    "instruction barrier": Axiom(
+        "an instruction is run by the lanes of a warp together, and does what its declaration says to their registers and to rows of shared memory; the "
+        "order and the rounding of its sums are the hardware's",
+        f'{PTX}, "Warp Level Matrix Instructions"',
+    ),
     "shuffle": Axiom(
         "every lane of the mask gets the value of the lane that is named, as it is at that step; a lane out of range gives the own value",
         f'{PTX}, "shfl.sync"',
@@ -95,13 +100,13 @@ def axioms(program: Program) -> tuple[str, ...]:
         match step:
             case Sync():
                 found.add(step.word)
-            case Array(owner="block"):
+            case Array(owner="block", in_registers=None):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
                 found |= {"asynchronous copy"} if step.pending else set()
                 found |= {"shuffle"} if shuffled(value) else set()
-    if found & {"shuffle", "warp barrier"}:
+    if found & {"shuffle", "warp barrier", "instruction barrier"}:
         found.add("lanes")
     if wide(program):
         found.add("wide access")
@@ -267,6 +272,8 @@ def sentence(program: Program, words: set[str]) -> str:
     )
     casts = sorted({t.dtype for v in ours for t in walk(v) if isinstance(t, App) and t.op == "cast" and t.dtype in FLOATS})
     rounding = f"; casts to {', '.join(casts)} are those of the equation" if casts else ""
+    if any(isinstance(s, Sync) and s.scope == "instruction" for s in program.steps):
+        order += ", and sums of instructions are rounded as the hardware does"
     if atomic(program):
         order += ", and atomic updates come in another order at every call"
     return f"Over the reals: {order}; products and sums may be contracted{rounding}. NaN is outside of the statement."

@@ -15,7 +15,7 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "values",
+    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "matrix", "values",
     "arithmetic", "floats", "lanes",
 )  # fmt: skip
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.

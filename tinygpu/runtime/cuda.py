@@ -20,6 +20,7 @@ import numpy as np
 
 from tinygpu.runtime import VERSION
 from tinygpu.runtime.cubins import _cache_folder, _for_linker, _store, _stored, _toolchain
+from tinygpu.runtime.kernel import _library
 from tinygpu.runtime.views import _driver, _fail, _importing
 
 
@@ -113,7 +114,7 @@ class _Cuda:
             said = "numba-cuda is installed where Python does not run its .pth file: install it into site-packages"
             _fail(ImportError, "TG815", self.name, said)
         kernel, signature = self.make(bits, wide)
-        ptx, _ = cuda.compile_ptx(kernel, signature, cc=arch, launch_bounds=self.threads)
+        ptx = _library(kernel, signature, arch, self.threads).get_asm_str(cc=arch)
         entry = re.search(r"\.entry\s+(\w+)", ptx)
         assert entry is not None
         return str(ptx.replace(entry[1], self.symbol))

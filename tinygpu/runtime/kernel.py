@@ -7,6 +7,7 @@ one idea: numba's own loops and divisions ask what is proved already, and what t
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 from llvmlite import ir
@@ -80,9 +81,13 @@ def constant_memory() -> Any:
     return Constant
 
 
+_UNROLLED = "unrolled"  # a comment in the first block of a loop
+
+
 @functools.cache
 def counted(what: str = "upto") -> Any:
-    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type; or `between(start, stop)`, which begins elsewhere."""
+    """The intrinsic `upto(stop)`: 0, 1, … below `stop`, in its type; `unrolled(stop)`, a number, whose turns the compiler writes one after the
+    other; or `between(start, stop)`, which begins elsewhere."""
     from numba.cuda import cgutils
     from numba.cuda.core.imputils import RefType, iternext_impl
     from numba.cuda.cudaimpl import registry
@@ -117,6 +122,8 @@ def counted(what: str = "upto") -> Any:
 
     def step(context: Any, builder: Any, signature: Any, arguments: Any, result: Any) -> None:
         state = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        if what == "unrolled":
+            builder.comment(_UNROLLED)
         turn = builder.load(state.turn)
         result.set_valid(builder.icmp_signed("<", turn, state.stop))
         result.yield_(turn)
@@ -137,7 +144,37 @@ def counted(what: str = "upto") -> Any:
     def between(typingctx: Any, start: Any, stop: Any) -> Any:
         return Counted(stop)(stop, stop), made
 
-    return intrinsic(upto if what == "upto" else between)
+    return intrinsic(between if what == "between" else upto)
+
+
+def _unrolled(text: str) -> str:
+    """A text of LLVM with what has its compiler unroll loops, whatever that takes: else an array that they index is no registers. A loop is a block with
+    the comment, and jumps back to it or to a block that only jumps there."""
+    blocks = re.split(r"(?m)^(?=\w+:$)", text)
+    heads = {block.partition(":")[0] for block in blocks if f"; {_UNROLLED}" in block}
+    if not heads:
+        return text
+    heads |= {m[1] for block in blocks if (m := re.fullmatch(r'(\w+):\n  br label %"(\w+)"\n', block)) and m[2] in heads}
+    number, seen, made = 1 + max(map(int, re.findall(r"!(\d+)", text)), default=0), set[str](), list[str]()
+    first = number
+    for block in blocks:
+        seen.add(block.partition(":")[0])
+        jump = re.search(r'(?m)^  br label %"(\w+)"$', block)
+        if jump and jump[1] in heads & seen:
+            number += 1
+            block = f"{block[: jump.end()]}, !llvm.loop !{number}{block[jump.end() :]}"
+        made.append(block)
+    loops = "".join(f"!{n} = distinct !{{!{n}, !{first}}}\n" for n in range(first + 1, number + 1))
+    return f'{"".join(made)}\n!{first} = !{{!"llvm.loop.unroll.full"}}\n{loops}'
+
+
+def _library(kernel: Any, signature: Any, arch: Any, threads: int) -> Any:
+    """What numba makes of a kernel, whose `get_asm_str(cc=arch)` is the PTX: `cuda.compile_ptx` is these calls."""
+    from numba.cuda import compiler
+
+    library, _ = compiler._compile_pyfunc_with_fixup(kernel, signature, device=False, abi="numba", cc=arch, launch_bounds=threads)
+    library._llvm_strs = [_unrolled(text) for text in library.llvm_strs]
+    return library
 
 
 @_intrinsic

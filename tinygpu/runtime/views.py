@@ -16,6 +16,7 @@ import numpy as np
 
 _HELD = {  # dtype of the language: what may hold it, and its bytes
     "f64": (("float64",), 8), "f32": (("float32",), 4), "f16": (("float16",), 2), "bf16": (("bfloat16", "uint16"), 2),
+    "tf32": (("float32",), 4), "i4": (("int8",), 1), "u4": (("uint8",), 1),  # of workspaces alone
     "e4m3": (("float8_e4m3fn", "uint8"), 1), "e5m2": (("float8_e5m2", "uint8"), 1),
     **{f"{sign[0]}{bits}": ((f"{sign}{bits}",), bits // 8) for sign in ("int", "uint") for bits in (64, 32, 16, 8)}, "bool": (("bool",), 1),
 }  # fmt: skip

@@ -8,6 +8,7 @@ seen by the arrays' shadows.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import assert_never
 
 import numpy as np
@@ -19,6 +20,7 @@ from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
 from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.space import SHARED, Space
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
 from tinygpu.program.traverse import terms
@@ -44,7 +46,7 @@ class Run:
     env: dict[str, Value]
     factors: tuple[str, ...]
     arrays: dict[str, Memory]
-    clock: Clock
+    clocks: Mapping[Space, Clock]
     faults: Faults
     budget: list[int]
     vectorise: bool
@@ -138,9 +140,12 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 for term in terms(step):
                     run.value(term, mask)
                 if isinstance(step, Sync):
-                    run.clock.barrier(step.scope, complete_groups(step.word, step.scope, mask, run.place(), run.faults))
-                elif isinstance(step, Commit | Wait) and run.clock.copies is not None:
-                    run.clock.copies.wait(step.count, mask) if isinstance(step, Wait) else run.clock.copies.commit(mask)
+                    whole = "block" if step.scope == "block" else "warp"
+                    there = complete_groups(step.word, whole, mask, run.place(), run.faults)
+                    for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
+                        clock.barrier(whole, there)
+                elif isinstance(step, Commit | Wait) and (late := run.clocks.get(SHARED)) and late.copies is not None:
+                    late.copies.wait(step.count, mask) if isinstance(step, Wait) else late.copies.commit(mask)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)

@@ -47,9 +47,12 @@ class Bound:
         return found.held(dtype) if dtype in NARROW else found
 
     def held(self, dtype: str) -> Bound:
-        """The same, infinitely wrong where the dtype has no number of the size."""
+        """The same, infinitely wrong where the dtype has no number of the size, or as wrong as its largest number is."""
         if dtype not in FLOATS:
             return self
+        if DTYPE[dtype].saturates:
+            more = App("sub", (self.size, Const(DTYPE[dtype].largest, F64)), F64)
+            return Bound(self.size, self.rel, plus(self.rest, App("max", (more, ZERO), F64)))
         beyond = App("gt", (self.size, Const(DTYPE[dtype].largest, F64)), BOOL)
         return Bound(self.size, self.rel, plus(self.rest, select(beyond, MUCH, ZERO)))
 

@@ -19,7 +19,7 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
 from tinygpu.program.pending import copies
-from tinygpu.program.space import INPUT, OUTPUT, WORKSPACE
+from tinygpu.program.space import INPUT, OUTPUT, SHARED, WORKSPACE, Space
 from tinygpu.program.step import Array, Ghost, Launch, Numbered, Program, Sync, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
@@ -114,22 +114,24 @@ class Simulation:
             raise SimulationBudget(f"{blocks * threads} threads are more than the budget of {self.left[0]} lane-steps")
         declared = [(array, box_of(array.extents, self.env)) for array in arrays_in(launch.body)]
         cells = sum(math.prod(shape) for array, shape in declared if array.owner == "block")
-        warp_barriers = any(isinstance(s, Sync) and s.scope == "warp" for s in steps(launch.body))
+        warp_barriers = any(isinstance(s, Sync) and s.scope != "block" for s in steps(launch.body))
+        spaces = {array.space for array, _ in declared if array.owner == "block"}
         watched, moments = self._begin(launch), Moments()
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
         chance = None if self.order is None or not both else np.random.default_rng([self.order, number])
         for group in groups(blocks, threads, self.order, cells):
-            clock, whole = Clock.of_block(group, warp_barriers, any(copies(launch.body))), Clock.of_launch(group, blocks, moments)
+            whole, late = Clock.of_launch(group, blocks, moments), any(copies(launch.body))
+            clocks = {space: Clock.of_block(group, warp_barriers, late and space == SHARED) for space in spaces}
             for array, mixed in watched:
                 fresh = Shadow(array.name, array.extents, array.values.size, array.values.size, whole, mixed)
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh
-            own = {a.name: _own(a, shape, group, clock) for a, shape in declared}
+            own = {a.name: _own(a, shape, group, clocks) for a, shape in declared}
             lanes = factors(launch.grid, grid, launch.block, block, group)
             lanes |= {a.name: np.full(group.thread.shape, self.env[a.name]) for a in launch.turns}
             schedule = None if chance is None else Schedule(chance, both)
             env, arrays = {**self.env, **lanes}, {**self.arrays, **own}
             run = Run(
-                number, group, env, tuple(lanes), arrays, clock, self.faults, self.left, self.vectorise, schedule, self.undefined
+                number, group, env, tuple(lanes), arrays, clocks, self.faults, self.left, self.vectorise, schedule, self.undefined
             )
             run_body(run, launch.body, run.all())
 
@@ -178,12 +180,12 @@ def _states(op: Op, env: Mapping[str, Value], inputs: Mapping[str, Any], undefin
     return {n: Memory(n, INPUT, v.shape, v.reshape(-1), np.broadcast_to(np.True_, v.size), induced=True) for n, v in found.items()}
 
 
-def _own(array: Array, extents: tuple[int, ...], group: Group, clock: Clock) -> Memory:
+def _own(array: Array, extents: tuple[int, ...], group: Group, clocks: Mapping[Space, Clock]) -> Memory:
     """The cells of each thread, or of each block of a group."""
     each = math.prod(extents)
     if array.owner == "thread":
         return Memory.of(array.name, array.space, extents, zeros((each, group.lanes), held(array.dtype)))
     size = each * len(group.blocks)
     memory = Memory.of(array.name, array.space, extents, zeros(size, held(array.dtype)), group.block * each)
-    memory.shadow = Shadow(array.name, extents, size, each, clock)
+    memory.shadow = Shadow(array.name, extents, size, each, clocks[array.space])
     return memory

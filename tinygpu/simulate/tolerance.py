@@ -97,14 +97,11 @@ def _output_tolerance(op: Op, name: str, sizes: Mapping[str, int], around: froze
     kept = {node for node in walk(value) if isinstance(node, Read) and node.dtype in STORAGE}  # which is exact
     dtypes = {op.tensor(name).dtype} | {node.dtype for node in walk(value) if node.dtype in FLOATS and node not in kept}
     rtol, atol = tolerances(max(dtypes, key=EPSILON.__getitem__), 1)
-    for fold in (node for node in walk(value) if isinstance(node, Fold)):
-        more = tolerances(fold.dtype, fold_length(fold, dict(sizes)))
-        rtol, atol = rtol + more[0], atol + more[1]
+    more = [tolerances(fold.dtype, fold_length(fold, dict(sizes))) for fold in walk(value) if isinstance(fold, Fold)]
     defined = {equation.target for equation in op.equations} - {name, *around}
     for tensor in sorted({read.tensor for read in reads(value)} & defined):
-        more = _output_tolerance(op, tensor, sizes, around | {name})
-        rtol, atol = rtol + more[0], atol + more[1]
-    return rtol, atol
+        more.append(_output_tolerance(op, tensor, sizes, around | {name}))
+    return rtol + sum(relative for relative, _ in more), atol + sum(absolute for _, absolute in more)
 
 
 def compare(

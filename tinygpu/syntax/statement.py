@@ -52,7 +52,8 @@ class Arrays(Node):
 class Fragment(
     Node, held="name dtype extents instruction operand", shown="fragment {name}: {dtype}[{extents}] of {instruction}.{operand}"
 ):
-    """`fragment acc: f32[32, 32] of mma_m16n8k16.c`: cells of a warp, as many tiles of that operand as the extents hold."""
+    """`fragment acc: f32[32, 32] of mma_m16n8k16.c`: cells of a warp, as many tiles of that operand as the extents hold. With the warps' extents in
+    front it is written out, and lies in the block's memory."""
 
     name: str
     dtype: str
@@ -168,10 +169,11 @@ class Holds(Node, holds="target value", shown="{target} holds {value}"):
 
 
 class Sync(Node, wait="count kind=wait", shown="{kind}⟨ {count:exclusive}⟩"):
-    """`barrier`, `warp barrier`, `commit`, `wait 1`."""
+    """`barrier`, `warp barrier`, `instruction barrier`, `commit`, `wait 1`; `begins` is the key of an instruction that is written out behind it."""
 
     kind: str
     count: Expr | None = None
+    begins: str = ""
 
 
 class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from tinygpu.record import field
 from tinygpu.syntax.expression import *
+from tinygpu.syntax.hardware import *
 from tinygpu.syntax.node import Comment, Node
 from tinygpu.syntax.statement import *
 
@@ -123,7 +124,17 @@ class IfClause(Node, if_clause="condition clauses", shown="if {condition:disjunc
 
 
 Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Arrays | Binding  # a word and a list
-Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | ProgramClause | IfClause
+
+
+class Use(Node, use="name indices lanes", shown="use {name}{indices} by {lanes}"):
+    """`use mma_m16n8k16(i: im, j: jn, k: ka) by lane`: each index of an instruction is a factor, and its lanes are those of the block."""
+
+    name: str
+    indices: Group
+    lanes: Expr
+
+
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | Use | ProgramClause | IfClause
 
 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -229,57 +240,6 @@ class Machine(Node, machine="name *ops arch where clauses", shown="machine {name
     clauses: tuple[Clause, ...]
     arch: str | None = None
     where: tuple[Expr, ...] = ()
-
-
-class Lane(Node, lane="digits", shown="lane {digits}"):
-    """`lane (g: 8, q: 4)`: the digits of a thread's number among those that run an instruction together."""
-
-    digits: Group
-
-
-class Placed(
-    Node,
-    fragment="name *bindings cells kind=fragment",
-    rows="name *bindings cells kind=rows",
-    shown="{kind} {name} {bindings} in {cells}",
-):
-    """`fragment a i = (r: 2, g), k = (q, u: 2) in (r, u)`: the digits of an operand's indices, some of them the lane's, and those that number its
-    registers; `rows s i = (h: 2, l: 8), k = (c: 2, e: 8) in (c, h, l)`: in shared memory, and which lane names which row."""
-
-    name: str
-    bindings: tuple[Binding, ...]
-    cells: Group
-    kind: str
-
-
-class Descriptor(Node, descriptor="name by", shown="descriptor {name} by {by}"):
-    """`descriptor a by k`: an operand in shared memory that a descriptor tells of, with the index along which its elements lie side by side."""
-
-    name: str
-    by: str
-
-
-class Quoted(Node, shown='{kind} "{text}"'):
-    """`ptx "mma.sync… {c}, {a}, {b}, {c};"`, `isa "…"`: the text that the assembler reads, and where the manual says what it does."""
-
-    text: str
-    kind: str
-
-
-class Instruction(
-    Node,
-    instruction="name families operands level archs unit *body",
-    shown="instruction {name}⟨[{families}]⟩({operands}) by {level} on {archs}⟨ async {unit}⟩",
-):
-    """An instruction of the hardware: a machine whose compute object is cut already. `body` is its equation, and where its operands lie."""
-
-    name: str
-    operands: tuple[TensorDecl, ...]
-    level: str
-    archs: tuple[Name, ...]
-    body: tuple[Assign | Lane | Placed | Descriptor | Quoted, ...]
-    families: tuple[Family, ...] = ()
-    unit: str | None = None
 
 
 class Import(Node, shown='import "{path}"'):

@@ -12,16 +12,18 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
+from tinygpu.program.instruction import matrix
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, Call, For, Wait, steps
+from tinygpu.program.step import Assign, Call, For, Step, Sync, steps
 from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.registers import called_with, fragments_of
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.inside import names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Effects, Scope
+from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
 
 Place = tuple[str, ast.expr]  # a pointer, and an offset
@@ -143,21 +145,36 @@ class CudaFollower(Follower):
             case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
                 step = due.step
                 self.scope.used()
-                if not isinstance(step, Call) or step.called != called:
+                wanted, elements = self.wanted(step)
+                if called != wanted:
                     raise Differs(stmt, f"calls {called}", does(due))
                 self.points(stmt, due.guards, here)
-                elements, reader = [e for e in terms(step) if isinstance(e, Read)], self.reader(here)
+                reader = self.reader(here)
                 if len(arguments) != 2 * len(elements):
                     raise unread(stmt, f"{len(arguments)} arguments of {called}")
-                for element, name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
-                    pointer = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
-                    if not isinstance(pointer, Pointer) or pointer.array != element.tensor or pointer.axes:
+                for (array, index), name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
+                    thing = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
+                    if (
+                        not isinstance(thing, Pointer | Cells)
+                        or thing.array != array
+                        or (isinstance(thing, Pointer) and thing.axes)
+                    ):
                         raise Differs(name, f"is {ast.unparse(name)}", does(due))
-                    self.lies(offset, element.tensor, (reader.index(offset),), element.index, here)
-                if meets(step) or isinstance(step, Wait):
-                    self.scope.forget(Effects(barriers=True))
+                    self.lies(offset, array, (reader.index(offset),), index, here)
+                if isinstance(step, Sync) and step.begins:  # what its lanes do is behind it
+                    while not isinstance(queue.popleft().step, Sync):
+                        pass
+                self.scope.forget(self.scope.effects(stmt))
                 return True
         return False
+
+    def wanted(self, step: Step) -> tuple[str, list[tuple[str, tuple[Term, ...]]]]:
+        """What is called for a step, and with which elements; nothing for one that is no call."""
+        if isinstance(step, Sync) and step.begins:
+            return matrix(step.begins.instruction), list(called_with(step.begins, fragments_of(self.launch)))
+        return (
+            (step.called, [(e.tensor, e.index) for e in terms(step) if isinstance(e, Read)]) if isinstance(step, Call) else ("", [])
+        )
 
     def copied(self, stmt: ast.stmt, count: int, near: Place, far: Place, due: Due, here: Here) -> None:
         """A copy that lands later: in each lane of the program's loop, that loop's copy."""
@@ -196,7 +213,7 @@ class CudaFollower(Follower):
         match function:
             case ast.Attribute(value=ast.Name(base), attr=which) if self.scope.names.get(base) == Atom("cuda"):
                 return f"cuda.{which}"
-            case ast.Name(name) if isinstance(atom := self.scope.names.get(name), Atom) and atom.what == "call":
+            case ast.Name(name) if isinstance(atom := self.scope.names.get(name), Atom) and atom.what in ("call", "matrix"):
                 return atom.name
         return ""
 

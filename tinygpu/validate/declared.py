@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import Const
-from tinygpu.program.arrays import STATIC_BYTES, shared_bytes, shared_places
+from tinygpu.program.arrays import STATIC_BYTES, in_block, shared_bytes, shared_places
 from tinygpu.program.step import Launch, arrays_in
 from tinygpu.validate.meaning import in_memory, in_register
 from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, Thing, unread
@@ -40,7 +40,7 @@ def own(
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
     """The thread's cells: in order those of the program, but what wide accesses fill and empty is the text's own."""
     moved = {n for stmt in inner.body for node in ast.walk(stmt) for n in _moved(node, names)}
-    wanted = arrays_in(launch.body, "thread")
+    wanted = [a for a in arrays_in(launch.body) if a.owner == "thread" or a.in_registers is not None]
     numbers, cells = ([s for s in wanted if bool(s.extents) is many] for many in (False, True))
     for name, stmt in declared.items():
         assert isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call)
@@ -54,10 +54,13 @@ def own(
                 raise Differs(stmt, f"declares {name}", "the program has no more cells")
             local = cells.pop(0)
             extents = tuple(int(e.value) for e in local.extents if isinstance(e, Const))
-            if (shape, item) != (extents, in_register(local.dtype)):
-                raise Differs(
-                    stmt, f"declares {shape} cells of {item}", f"{local.name} has {extents} of {in_register(local.dtype)}"
-                )
+            extents, wants = (
+                (extents, in_register(local.dtype))
+                if local.in_registers is None
+                else ((local.in_registers.count,), in_memory(local.dtype))
+            )
+            if (shape, item) != (extents, wants):
+                raise Differs(stmt, f"declares {shape} cells of {item}", f"{local.name} has {extents} of {wants}")
             yield stmt, name, Cells(local.name, item, shape)
         elif len(call.args) == 1:
             item = type_of(call.func, names)
@@ -96,7 +99,7 @@ def carved(
     inner: ast.FunctionDef, declared: Mapping[str, ast.stmt], launch: Launch, names: Mapping[str, Thing], dynamic: int
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
     """The block's arrays: pieces of its memory, apart from each other, inside of it, each at a multiple of 16 bytes."""
-    wanted = list(arrays_in(launch.body, "block"))
+    wanted = list(in_block(launch))
     most = shared_places(launch)[1]
     taken: list[tuple[int, int, str]] = []
     for name, stmt in declared.items():

@@ -16,7 +16,8 @@ from tinygpu.program.arrays import arrays, strides
 from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
+from tinygpu.validate.collective import collective
 from tinygpu.validate.cuda_follow import CudaFollower
 from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
@@ -62,6 +63,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     scope = Scope(meaning, names, Width.of(given.limits), flat, inputs, cells)
     wide, skipped = tuple(map(canonical, given.wide)), frozenset(declared.values())
     follower = CudaFollower(meaning, launch, inputs, (), len(launch.block), scope, wide, skipped)
+    collective(launch, replace(here, axes=()), inner)
     follower.whole(inner.body, tuple(Due(s) for s in launch.body), here)
 
 
@@ -107,6 +109,8 @@ def _atom(node: ast.expr, space: str) -> Atom:
             return ATOMS[f"names.{name}"]
         case ast.Call(func=ast.Name(id="shared_memory"), args=[ast.Constant(value=int(number))], keywords=[]):
             return Atom("shared", "", number)
+        case ast.Call(func=ast.Name(id="matrix")):  # which one it has to be is asked where it is called
+            return Atom("matrix", ast.unparse(node))
         case ast.Call() if ast.unparse(node) in ATOMS:
             return ATOMS[ast.unparse(node)]
     raise unread(node, f"{ast.unparse(node)} is nothing of the prelude")

@@ -45,11 +45,14 @@ class Meaning:
         return cls(arrays(program))
 
     def place(self, name: str, index: tuple[Term, ...]) -> tuple[Term, ...]:
-        """Where an element lies: a thread's own cell and an element of a strided array have coordinates, another one in memory an offset."""
+        """Where an element lies: a thread's own cell and an element of a strided array have coordinates, another one in memory an offset, one that
+        lanes hold the number of a cell."""
         array = self.arrays[name]
         if array.owner == "thread" or array.strided or (array.space == INPUT and not array.extents):
             return tuple(map(self.term, index))
         index = tuple(map(self.term, index))
+        if array.in_registers is not None:
+            return (array.in_registers.cell(index),)
         return (shared_address(array.extents, array.layout, index) if array.owner == "block" else row_major(array.extents, index),)
 
     def axes(self, name: str) -> int:

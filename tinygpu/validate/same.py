@@ -35,6 +35,7 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     equal,
+    exchange,
     memoised,
     negation,
     reads,
@@ -155,7 +156,15 @@ class Here:
             return False
         if any(isinstance(part, App) and part.op == "xor" for part in walk(t)):
             t, p = (canonical(self._swizzled(side)) for side in (t, p))
+            if t != p:
+                t, p = self._matched(t, p)
         return t == p or self.holds(equal(t, p))
+
+    def _matched(self, t: Term, p: Term) -> tuple[Term, Term]:
+        """Two terms in which what is exchanged bit by bit has a name, where it is of equal numbers."""
+        ours, theirs = ([part for part in walk(side) if isinstance(part, App) and part.op == "xor"] for side in (t, p))
+        pairs = [(a, b) for a in ours for b in theirs if a != b and all(map(self.same, a.args, b.args))]
+        return exchange(t, dict(pairs)), p
 
     @memoised
     def _swizzled(self, term: Term) -> Term:
@@ -170,6 +179,8 @@ class Here:
                 low = as_written(shared(form, power)[1]) if power else x
                 if power and self.holds(conjunction(low >= 0, low < power)):
                     return (canonical(as_written(plus(form, polynomial(low), -1))) ^ canonical(mask)) + low
+                if power > 1:
+                    return (canonical(x // power * power) ^ canonical(mask)) + x % power
                 return canonical(x) ^ canonical(mask)
             case same:
                 return same

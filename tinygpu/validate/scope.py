@@ -16,7 +16,7 @@ from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
-from tinygpu.validate.inside import parts_of
+from tinygpu.validate.inside import names_in, parts_of
 from tinygpu.validate.meaning import Meaning
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
@@ -76,6 +76,8 @@ class Scope:
                         written |= _array(self.names.get(first))
                     if isinstance(atom, Atom) and atom.what == "load":
                         assigned.add(first)
+                    if isinstance(atom, Atom) and atom.what == "matrix":
+                        written.update(*(_array(self.names.get(name)) for name in names_in(node)))
                 case ast.Call(func=ast.Name(id=name), args=[]) if (
                     isinstance(atom := self.names.get(name), Atom) and atom.what == "call"
                 ):

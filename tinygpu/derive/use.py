@@ -1,0 +1,213 @@
+"""A machine that uses an instruction, as the text of a program with fragments: what an expert would write.
+
+    acc = 0;  loops { copies; barrier; tiles of the operands; instructions; barrier };  what is done with acc is stored
+
+Comes in: a machine in which one thread does what the lanes of an instruction do. Goes out: the same with the text of its program. The one idea: an
+element of a fragment is digits of factors, so what a thread of the machine reads at its factors is what a lane has, with the digits put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tinygpu.category.dtype import BYTES
+from tinygpu.category.layout import conflict_free
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, substitute, variables
+from tinygpu.category.text import claimed
+from tinygpu.derive.factors import names_taken
+from tinygpu.derive.used import Matched, matched
+from tinygpu.model.collective import Instruction, Operand
+from tinygpu.model.machine import Machine
+from tinygpu.model.problems import Problems
+from tinygpu.model.tile import BLOCK, Stage
+from tinygpu.program.expression import expression
+from tinygpu.program.rows import moved_by
+from tinygpu.program.statement import placed
+from tinygpu.program.tiles import looped, number
+from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax import tree
+
+Body = tuple[tree.Statement, ...]
+NONE = tree.Number("0")
+PIECE = 16  # bytes of a row that a lane names
+
+
+def used(machine: Machine) -> Machine:
+    """`machine → the same with the program that its instruction makes of it`. Raises TinygpuError, TG184."""
+    problems = Problems()
+    found = matched(machine, problems)
+    problems.stop()
+    assert found is not None and machine.use is not None
+    text = Text(found, names_taken(machine))
+    launch = machine.launches[0]
+    whole = replace(launch, block=(*launch.block, *machine.use.lanes), phases=(), stages=(), time=())
+    return replace(machine, launches=(whole,), program=tree.ProgramClause(text.body(), span=machine.use.span), use=None)
+
+
+@dataclass(slots=True)
+class Text:
+    """What was found of the instruction, the names that are taken, and those of fragments, by operand, and of tiles in shared memory, by stage."""
+
+    of: Matched
+    taken: set[str]
+    fragments: dict[str, str] = field(default_factory=dict)
+    tiles: dict[str, str] = field(default_factory=dict)
+
+    def fresh(self, name: str) -> str:
+        return claimed(name, self.taken, "")
+
+    def body(self) -> Body:
+        """The statements of the program."""
+        of, one = self.of, self.of.instruction
+        self.fragments = {o.name: self.fresh("acc" if o.name == of.target else o.name) for o in one.operands}
+        self.tiles = {s.name: self.fresh(f"s{s.tensor}") for s in of.stages.values()}
+        shared = tuple(self.array(o, of.stages[o.name]) for o in one.operands if o.name in of.stages)
+        held = tuple(
+            tree.Fragment(self.fragments[o.name], o.dtype, tuple(map(number, of.extents(o))), one.name, o.name)
+            for o in one.operands
+        )
+        start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
+        turns = (*self.filled(BLOCK), *self.nest(of.folds))
+        body: Body = (start, *turns, self.stored())
+        for axis in reversed(of.outer):
+            body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
+        return (*shared, *held, *body)
+
+    # ── loops and tiles ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def nest(self, loops: tuple[Axis, ...]) -> Body:
+        """The loops of the fold, with the copies that each of their turns begins with."""
+        if not loops:
+            return (*(step for o in self.of.operands for step in self.brought(o)), self.applied())
+        axis, *rest = loops
+        copies = self.filled(axis.name)
+        body = (*copies, *self.nest(tuple(rest)), *([tree.Sync("barrier")] if copies else []))
+        return (tree.For(axis.name, expression(axis.extent), body, "time"),)
+
+    def array(self, operand: Operand, stage: Stage) -> tree.Array:
+        """The tile of an operand in shared memory; without a layout it is the one in which no two of eight rows are in one bank."""
+        extents = [stage.sides[axis].extent for axis in long(stage)]
+        place = placed(stage.layout) or (self.spread(operand, extents[-1]) if self.mover(operand) else None)
+        return tree.Array("shared", self.tiles[stage.name], operand.dtype, tuple(map(number, extents)), (), place)
+
+    def spread(self, operand: Operand, row: int) -> tree.Place | None:
+        """Pieces of 16 bytes, exchanged by rows."""
+        size = BYTES[operand.dtype]
+        found = conflict_free(row, PIECE // size, size)
+        return tree.Place("swizzle", tuple(map(number, found))) if found else None
+
+    def filled(self, at: str) -> Body:
+        """The copies at a place, and the barrier behind them."""
+        copies = tuple(self.copy(o, s) for o in self.of.operands if (s := self.of.stages.get(o.name)) and s.at == at)
+        return (*copies, tree.Sync("barrier")) if copies else ()
+
+    def copy(self, operand: Operand, stage: Stage) -> tree.Statement:
+        """`copy s[i, k] = A[by*64 + i, ko*32 + k | 0]`, which the threads of the block share."""
+        names = {side.name: claimed(side.name, {*self.taken}, "") for side in stage.sides}
+        points = [Var(names[side.name]) if side.extent > 1 else Const(0) for side in stage.sides]
+        there = tuple(expression(i, inside=True) for i in stage.outside(points))
+        local = tuple(tree.Name(names[stage.sides[axis].name]) for axis in long(stage))
+        return tree.Copy(tree.Assign(tree.Cell(self.tiles[stage.name], local), tree.Cell(stage.tensor, there, NONE)))
+
+    # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def cells(self, operand: str, made: Callable[[tuple[tree.Expr, ...]], tree.Statement]) -> tree.Cells:
+        """What is done at each element of a fragment that a lane has."""
+        names = tuple(claimed(x, {*self.taken}, "") for x in self.of.indices[operand])
+        return tree.Cells(names, self.fragments[operand], (made(tuple(map(tree.Name, names))),))
+
+    def brought(self, operand: Operand) -> Iterator[tree.Statement]:
+        """How an operand comes into its fragment: by rows of its tile, or else cell by cell."""
+        of, stage = self.of, self.of.stages.get(operand.name)
+        mover = self.mover(operand)
+        if stage is None or mover is None:
+            yield self.cells(operand.name, lambda index: self.element(operand, index))
+            return
+        box, place = mover.operand(mover.op.equations[0].target).shape, self.place(operand, stage)
+        loops = [
+            (self.fresh(f"{x}t") if e > b else "", e // b)
+            for x, e, b in zip(of.indices[operand.name], of.extents(operand), box, strict=True)
+        ]
+        starts = [Var(name) * b if name else Const(0) for (name, _), b in zip(loops, box, strict=True)]
+        first = [simplify(substitute(i, dict(zip(of.variables(operand.name), starts, strict=True))), of.box) for i in place]
+        cell = tree.Cell(self.fragments[operand.name], tuple(expression(s, inside=True) for s in starts))
+        rows = tree.Cell(self.tiles[stage.name], tuple(expression(i, inside=True) for i in first))
+        step = tree.Instruct(mover.name, (cell, rows))
+        yield from looped([loop for loop in loops if loop[0]], (step,), of.span)
+
+    def element(self, operand: Operand, index: tuple[tree.Expr, ...]) -> tree.Statement:
+        """An element of an operand, read where it is."""
+        of, stage = self.of, self.of.stages.get(operand.name)
+        names = [i.name for i in index if isinstance(i, tree.Name)]
+        put = {v: Var(n) for v, n in zip(of.variables(operand.name), names, strict=True)}
+
+        def said(terms: Sequence[Term]) -> tuple[tree.Expr, ...]:
+            return tuple(expression(simplify(substitute(i, put), of.box), inside=True) for i in terms)
+
+        if stage is not None:
+            value: tree.Expr = tree.Cell(self.tiles[stage.name], said(self.place(operand, stage)))
+        else:
+            value = tree.Cell(of.reads[operand.name].tensor, said(of.index(operand.name)), NONE)
+            more = conjunction(*(simplify(substitute(g, put), of.box) for g in of.unsaid(operand.name)))
+            value = value if more == TRUE else tree.IfElse(value, expression(more), NONE)
+        return tree.Assign(tree.Cell(self.fragments[operand.name], index), value)
+
+    def place(self, operand: Operand, stage: Stage) -> list[Term]:
+        """Where in its tile an element of an operand lies."""
+        index = self.of.index(operand.name)
+        return [simplify(stage.sides[axis].inside(index[axis]), self.of.box) for axis in long(stage)]
+
+    def mover(self, operand: Operand) -> Instruction | None:
+        """The instruction that brings in rows of an operand's tile, if one does."""
+        of, stage = self.of, self.of.stages.get(operand.name)
+        if stage is None or len(long(stage)) != 2:
+            return None
+        place, names = self.place(operand, stage), of.variables(operand.name)
+        first = next((n for n, v in enumerate(names) if v in variables(place[0])), None)
+        even = first is not None and all(
+            not variables(simplify(i - Var(v), of.box)) & {*names}
+            for i, v in zip(place, (names[first], names[1 - first]), strict=True)
+        )
+        return moved_by(operand, of.extents(operand), first or 0, of.arch, of.machine.instructions) if even else None
+
+    # ── instructions, and what is done with what they leave ────────────────────────────────────────────────────────
+
+    def applied(self) -> tree.Statement:
+        """The instruction at each tile."""
+        of = self.of
+        tiles = {x: of.tiles(x) for x in of.indices[of.target]}
+        names = {
+            x: of.registers[x][0].name if len(of.registers[x]) == 1 else self.fresh(f"{x}t") for x, n in tiles.items() if n > 1
+        }
+        start = {x: tree.Binary("*", tree.Name(names[x]), number(of.boxes[x])) if x in names else NONE for x in of.boxes}
+        cells = (tree.Cell(self.fragments[o.name], tuple(start[x] for x in of.indices[o.name])) for o in of.instruction.operands)
+        step = tree.Instruct(of.instruction.name, tuple(cells))
+        (made,) = looped([(names[x], tiles[x]) for x in names], (step,), of.span)
+        return made
+
+    def stored(self) -> tree.Statement:
+        """The output, of what the instructions leave."""
+        of = self.of
+
+        left = Read(f"what {of.instruction.name} leaves", (), of.fold.dtype)
+        value, scalars = (
+            of.at(exchange(of.value, {of.fold: left}), of.out.owner),
+            frozenset(t.name for t in of.machine.op.inputs if not t.shape),
+        )
+
+        def step(index: tuple[tree.Expr, ...]) -> tree.Statement:
+            names = [i.name for i in index if isinstance(i, tree.Name)]
+            put: dict[str, Term] = {v: Var(n) for v, n in zip(of.variables(of.target), names, strict=True)}
+            acc = Read(self.fragments[of.target], tuple(map(Var, names)), of.fold.dtype)
+            target = tree.Cell(of.out.equation.target, tuple(expression(substitute(i, put), inside=True) for i in of.there))
+            guard = substitute(conjunction(*of.guards), put)
+            given = expression(exchange(substitute(value, put), {left: acc}), scalars)
+            return tree.Assign(target, given, "", None if guard == TRUE else expression(guard))
+
+        return self.cells(of.target, step)
+
+
+def long(stage: Stage) -> list[int]:
+    """The axes of a tile that have more than one element, slowest first."""
+    return [axis for axis in stage.order if stage.sides[axis].extent > 1]

@@ -1,0 +1,96 @@
+"""Fragments of a kernel in registers, and instructions as calls.
+
+    acc[w, r*8 + lane // 4, lane % 4 * 2 + u]  ↦  acc[r*2 + u]          instruction barrier; …; instruction barrier  ↦  mma(acc[0], a[0], b[0])
+
+Comes in: a launch of a program. Goes out: the same launch, in which an array that lanes hold is the thread's, and an instruction is one step. The one
+idea: each lane touches its own elements only, but for the instructions, which are the hardware's; so an index is the number of a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+
+from tinygpu.category.region import Region
+from tinygpu.category.settle import settle
+from tinygpu.category.term import Const, Read, Term, rebuild
+from tinygpu.model.collective import Fragment
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Applied, Array, Assign, For, If, Launch, Step, Sync, arrays_in
+from tinygpu.program.traverse import map_terms, with_body
+from tinygpu.record import dataclass, replace
+
+Held = Mapping[str, Fragment]
+
+
+def fragments_of(launch: Launch) -> Held:
+    """The arrays of a launch that lanes have in registers."""
+    return {a.name: a.in_registers for a in arrays_in(launch.body, "block") if a.in_registers is not None}
+
+
+def registered(launch: Launch) -> Launch:
+    """`launch → launch` with its fragments in registers."""
+    fragments = fragments_of(launch)
+    return replace(launch, body=_Registers(fragments).body(launch.body, Region(launch.axes))) if fragments else launch
+
+
+def called_with(one: Applied, fragments: Held) -> Iterator[tuple[str, tuple[Term, ...]]]:
+    """The element of each operand that an instruction is called with: the first of a tile, or of the row that the lane names."""
+    for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True):
+        row = () if name in fragments else operand.row(one.lane)
+        ahead = len(place) - len(row)  # of an array of several tiles these say which
+        yield name, (*place[:ahead], *(start + inside for start, inside in zip(place[ahead:], row, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Registers:
+    fragments: Held
+
+    def body(self, body: tuple[Step, ...], region: Region) -> tuple[Step, ...]:
+        return tuple(self.steps(iter(body), region))
+
+    def steps(self, rest: Iterator[Step], region: Region) -> Iterator[Step]:
+        """Steps in order; those of an instruction are gone."""
+        for step in rest:
+            match step:
+                case Array(name, in_registers=Fragment() as fragment):
+                    yield Array(name, step.dtype, (Const(fragment.count),), LOCAL, span=step.span)
+                case Sync(begins=Applied() as one):
+                    yield replace(step, begins=replace(one, operands=tuple(self.operands(one, region))))
+                    list(takewhile(lambda inner: not isinstance(inner, Sync), rest))
+                case For(axis, inner):
+                    yield with_body(self.terms(step, region), self.body(inner, region.inside(axis)))
+                case If(guard, inner):
+                    yield with_body(self.terms(step, region), self.body(inner, region.under(guard)))
+                case _:
+                    yield self.terms(step, region)
+
+    def operands(self, one: Applied, region: Region) -> Iterator[tuple[str, tuple[Term, ...]]]:
+        """What an instruction is called with, fragments by cells."""
+        for name, place in called_with(one, self.fragments):
+            cell = (self.place(name, place, region),) if name in self.fragments else None
+            yield name, cell or tuple(self.settled(i, region) for i in place)
+
+    def terms(self, step: Step, region: Region) -> Step:
+        """A step of a lane's own elements."""
+
+        def cell(t: Term) -> Term:
+            t = rebuild(t, cell)
+            return (
+                replace(t, index=(self.place(t.tensor, t.index, region),))
+                if isinstance(t, Read) and t.tensor in self.fragments
+                else t
+            )
+
+        step = map_terms(step, cell)
+        if isinstance(step, Assign) and step.target in self.fragments:
+            return replace(step, index=(self.place(step.target, step.index, region),))
+        return step
+
+    def place(self, name: str, index: tuple[Term, ...], region: Region) -> Term:
+        """The cell that an element is."""
+        return self.settled(self.fragments[name].cell(index), region)
+
+    def settled(self, term: Term, region: Region) -> Term:
+        """What the box knows of a number, and then what is known of that."""
+        return settle(settle(term, region.extents), region.extents)
