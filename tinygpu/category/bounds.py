@@ -1,9 +1,7 @@
-"""Bounds of index terms: what a polynomial is at least, at most, and whether that is 0 or more.
+"""Bounds of index terms: what a polynomial is at least, and at most.
 
 Comes in: polynomials of index terms, and what is known where they stand. Goes out: a number, or bounds over the sizes, or None where none is
-seen. The one idea: what is taken away is taken away most at a corner of the box, `x = n − 1`. Where that is a number it is quick, and decides
-what a program does at every step; else it is interval arithmetic whose ends are polynomials over the sizes, so tiles of symbolic size have
-bounds too.
+seen. The one idea: interval arithmetic whose ends are polynomials over the sizes, so tiles of symbolic size have bounds too.
 """
 
 from __future__ import annotations
@@ -16,17 +14,14 @@ from tinygpu.category.dtype import LONG, RANGE
 from tinygpu.category.known import Known
 from tinygpu.category.linear import (
     ONE,
-    Monomial,
     Polynomial,
     constant,
     divide,
     number,
     plus,
     polynomial,
-    scaled,
     term_of,
     times,
-    without,
 )
 from tinygpu.category.term import INDEX, App, Const, Term, Var, apply, negation
 
@@ -36,16 +31,21 @@ if TYPE_CHECKING:
 HELD = {name: ends for name, ends in RANGE.items() if name not in LONG}  # what data says of an index
 
 
-def lower(term: Term, region: Region) -> Term | None:
-    """A term over the sizes that is at most `term` at every point of a region, or None.
+def reach(term: Term, known: Known) -> tuple[Term | None, Term | None]:
+    """Terms over the sizes, at most and at least `term` at every point of a place, None where none is seen.
 
-    >>> from tinygpu.category.region import Region
-    >>> from tinygpu.category.term import Axis, text
-    >>> text(lower(Var("i") - 1, Region((Axis("i", Var("n")),))))
-    '-1'
+    >>> from tinygpu.category.term import text
+    >>> low, high = reach(Var("i") - 1, Known.of({"i": Var("n")}))
+    >>> text(low), text(high)
+    ('-1', 'n - 2')
     """
-    low = range_of(polynomial(term), Known.at(region))[0]
-    return None if low is None else term_of(low)
+    low, high = range_of(polynomial(term), known)
+    return None if low is None else term_of(low), None if high is None else term_of(high)
+
+
+def lower(term: Term, region: Region) -> Term | None:
+    """A term over the sizes that is at most `term` at every point of a region, or None."""
+    return reach(term, Known.at(region))[0]
 
 
 def upper(term: Term, region: Region) -> Term | None:
@@ -59,8 +59,7 @@ def upper(term: Term, region: Region) -> Term | None:
     >>> text(upper(e // N, Region((Axis("e", M * N),)))), text(upper(e % N, Region((Axis("e", M * N),))))
     ('M - 1', 'N - 1')
     """
-    high = range_of(polynomial(term), Known.at(region))[1]
-    return None if high is None else term_of(high)
+    return reach(term, Known.at(region))[1]
 
 
 def natural(extent: Term) -> Term:
@@ -88,9 +87,20 @@ def range_of(p: Polynomial, known: Known) -> Range:
     return low, high
 
 
+def least(p: Polynomial, known: Known) -> Polynomial | None:
+    """The lower bound of a polynomial, None where there is none."""
+    low: Polynomial = {}
+    for monomial, c in p.items():
+        end = _product(monomial, known)[c < 0] if monomial else ONE
+        if end is None:
+            return None
+        low = plus(low, end, c)
+    return low
+
+
 def least_positive(p: Polynomial, known: Known) -> bool:
     """Whether the lower bound of a polynomial is seen to be not negative."""
-    low, _ = range_of(p, known)
+    low = least(p, known)
     return low is not None and known.positive(low)
 
 
@@ -200,95 +210,3 @@ def divided(op: str, p: Polynomial, d: Polynomial) -> Polynomial:
     if rest == -1:
         return plus(q, ONE, -1)
     return plus(q, {(apply(op, term_of(r), term_of(d)),): 1})
-
-
-# ── at a corner ──
-
-
-def smallest(form: Polynomial, known: Known) -> int | None:
-    """The smallest value of a polynomial over the box `0 ≤ x < extents[x]`, if that is a number; variables are at least 0.
-
-    >>> smallest(polynomial(Var("n") - Var("i") - 1), Known.of({"i": Var("n")}))
-    0
-    """
-    for _ in range(len(form) + 1):
-        negative = next(((m, c) for m, c in form.items() if c < 0 and m), None)
-        if negative is None:
-            return form.get((), 0) if all(_natural(atom, known) for m in form for atom in m) else None
-        bound = _largest(negative[0], known)
-        if bound is None:
-            return None
-        form = plus(without(form, negative[0]), bound, negative[1])
-    return None
-
-
-def at_corner(form: Polynomial, known: Known, inside: bool = False) -> bool:
-    """Whether a form is at least 0 everywhere: by its smallest value, or because it exceeds a known one.
-
-    `inside` of a term, where every step goes to smaller terms, it must exceed a known one by a number.
-
-    >>> i, m, n = map(Var, "imn")
-    >>> at_corner(polynomial(n - i), Known.of({}, frozenset({i < n})))
-    True
-    >>> at_corner(polynomial(n - i - 1), Known.of({"i": m}, frozenset({m <= n})))
-    True
-    >>> least = Known.of({}, frozenset({n >= 1}))
-    >>> at_corner(polynomial(n - 1), least), at_corner(polynomial(n - 2), least), at_corner(polynomial(i - 1), least)
-    (True, False, False)
-    """
-    low = smallest(form, known)
-    if low is not None and low >= 0:
-        return True
-    if not known.forms:
-        return False
-    below = {m for m, c in form.items() if c < 0 and m}
-    for name in [atom.name for m in below for atom in m if isinstance(atom, Var) and atom.name in known.extents]:
-        below.update(m for m in polynomial(known.extents[name]) if m)
-    # only a fact that is negative where the form is, or becomes as its axes end, can make up for it
-    short = form.get((), 0) < 0
-    for fact in known.forms:
-        if (short and fact.get((), 0) < 0) or any(c < 0 and m in below for m, c in fact.items()):
-            beyond = plus(form, fact, -1)
-            low = number(beyond) if inside else smallest(beyond, known)
-            if low is not None and low >= 0:
-                return True
-    return False
-
-
-def _largest(monomial: Monomial, known: Known) -> Polynomial | None:
-    """What a monomial is at most: as one of its factors is, where none is negative."""
-    for place, atom in enumerate(monomial):
-        most = _most(atom, known)
-        if most is not None:
-            others = monomial[:place] + monomial[place + 1 :]
-            return times(most, {others: 1}) if all(_natural(other, known) for other in others) else None
-    return None
-
-
-def _most(atom: Term, known: Known) -> Polynomial | None:
-    match atom:
-        case Var(name) if name in known.extents:
-            return plus(polynomial(known.extents[name]), ONE, -1)
-        case App("mod", (_, n)) if _positive(n, known):
-            return plus(polynomial(n), ONE, -1)
-        case App("floordiv", (a, Const(int(n)))) if n > 0 and (most := smallest(scaled(polynomial(a), -1), known)) is not None:
-            return constant(-most // n)
-    return None
-
-
-def _positive(term: Term, known: Known) -> bool:
-    return at_corner(plus(polynomial(term), ONE, -1), known, inside=True)
-
-
-def _natural(atom: Term, known: Known) -> bool:
-    """Axes, sizes and their Euclidean quotients and remainders are not negative; anything else might be."""
-    match atom:
-        case Var():
-            return True
-        case App("mod", (_, n)):
-            return _positive(n, known)
-        case App("floordiv" | "ceildiv", (a, n)):
-            return _positive(n, known) and at_corner(polynomial(a), known, inside=True)
-        case App("min" | "max", args):
-            return all(at_corner(polynomial(a), known, inside=True) for a in args)
-    return False

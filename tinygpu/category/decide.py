@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
-from tinygpu.category.bounds import at_corner, least_positive, range_of
+from tinygpu.category.bounds import least, least_positive
+from tinygpu.category.corner import at_corner
 from tinygpu.category.known import Known, natural
 from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, divide, joined, plus, polynomial, scaled, term_of, times
 from tinygpu.category.term import COMPARISONS, FLOATS, FOLDED, INDEX, App, Const, Term, apply, text, total
@@ -162,16 +163,19 @@ def _bounded(p: Polynomial, known: Known, moves: int, tried: dict[frozenset[tupl
     if tried.get(form, -1) >= moves or len(tried) >= TRIED:
         return False
     tried[form] = moves
-    return least_positive(p, known) or (moves > 0 and any(_bounded(q, known, moves - 1, tried) for q in _sufficient(p, known)))
+    low = least(p, known)
+    if low is not None and known.positive(low):
+        return True
+    return moves > 0 and any(_bounded(q, known, moves - 1, tried) for q in _sufficient(p, low, known))
 
 
-def _sufficient(p: Polynomial, known: Known) -> Iterator[Polynomial]:
-    """Polynomials of which each, where not negative, shows that p is not negative."""
-    low, _ = range_of(p, known)
+def _sufficient(p: Polynomial, low: Polynomial | None, known: Known) -> Iterator[Polynomial]:
+    """Polynomials of which each, where not negative, shows that p is not negative; the first is its lower bound."""
     if low is not None and low != p:
         yield low
-    for fact in known.sizes.facts:
-        if not any(c < 0 and p.get(m, 0) < 0 for m, c in fact.items()):
+    less = {m for m, c in p.items() if c < 0}
+    for fact, negative in zip(known.sizes.facts, known.sizes.negative, strict=True):
+        if less.isdisjoint(negative):
             continue  # a fact that takes nothing negative away helps nothing
         if m := next((m for m in fact if m and p.get(m, 0) * fact[m] > 0), None):
             yield plus(p, fact, -max(1, p[m] // fact[m]))

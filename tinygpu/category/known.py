@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tinygpu.category.linear import ONE, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
+from tinygpu.category.linear import ONE, Monomial, Polynomial, constant, number, plus, polynomial, replace_atoms, scaled
 from tinygpu.category.node import kept
 from tinygpu.category.operation import COMPLEMENT
-from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Fold, Term, Var, children, conjuncts, negation, variables
+from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Term, Var, children, conjuncts, negation, variables
 from tinygpu.category.text import sorting
 from tinygpu.record import dataclass, field
 
@@ -27,17 +27,18 @@ FEW, MANY = 100, 6000  # parts of a term, written out
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Polynomials that are not negative at any point, least values of atoms over the sizes, remainders that are 0."""
+    """Polynomials that are not negative at any point, with what of each is taken away, least values of atoms over the sizes, remainders that are 0."""
 
     facts: tuple[Polynomial, ...]
+    negative: tuple[frozenset[Monomial], ...]
     least: Mapping[Term, int]
     zeros: frozenset[Term]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative; and what terms
-    are there, by their identity, since it matters which of equal ones it is.
+    """What is known where a term stands: the extents of axes, facts, and those facts as polynomials that are not negative, with what of each is
+    taken away; and what terms are there, by their identity, since it matters which of equal ones it is.
 
     All of it is so at the points of the box; an empty box has no points, so there anything may be said.
     """
@@ -45,10 +46,13 @@ class Known:
     extents: Extents
     given: frozenset[Term] = frozenset()
     forms: tuple[Polynomial, ...] = ()
+    negative: tuple[frozenset[Monomial], ...] = ()
     settled: dict[int, tuple[Term, Term]] = field(default_factory=dict, compare=False, repr=False)
     further: dict[Term, Known] = field(default_factory=dict, compare=False, repr=False)
     decided: dict[Term, bool | None] = field(default_factory=dict, compare=False, repr=False)
     ranges: dict[Term, tuple[Polynomial | None, Polynomial | None]] = field(default_factory=dict, compare=False, repr=False)
+    most: dict[Term, Polynomial | None] = field(default_factory=dict, compare=False, repr=False)
+    natural: dict[Term, bool] = field(default_factory=dict, compare=False, repr=False)
     looked: list[Sizes] = field(default_factory=list, compare=False, repr=False)
 
     @staticmethod
@@ -147,15 +151,32 @@ class Known:
         return any(over(more, fact) for fact in self.sizes.facts) and self.positive(plus(polynomial(b), ONE, -1))
 
 
+def apart(p: Polynomial, q: Polynomial) -> int | None:
+    """The number `p − q`, None where it is none.
+
+    >>> n = Var("n")
+    >>> apart(polynomial(n + 3), polynomial(n)), apart(polynomial(n), polynomial(n * 2))
+    (3, None)
+    """
+    if len(p) - (() in p) != len(q) - (() in q):
+        return None
+    for monomial, c in q.items():
+        if monomial and p.get(monomial) != c:
+            return None
+    return p.get((), 0) - q.get((), 0)
+
+
 def over(p: Polynomial, fact: Polynomial) -> bool:
     """Whether a polynomial is one that is not negative, or that and a number."""
-    more = number(plus(p, fact, -1))
+    more = apart(p, fact)
     return more is not None and more >= 0
 
 
 @lru_cache(maxsize=2048)  # what a machine with long loops asks of: with fewer the same is found again and again
 def _known(extents: tuple[tuple[str, Term], ...], given: frozenset[Term]) -> Known:
-    return Known(dict(extents), given, tuple(form for fact in sorted(given, key=sorting) for form in nonnegatives(fact)))
+    facts = sorted(given, key=sorting)
+    forms = tuple(form for fact in facts for form in nonnegatives(fact))
+    return Known(dict(extents), given, forms, tuple(less for fact in facts for less in subtracted(fact)))
 
 
 def _sizes(known: Known) -> Sizes:
@@ -170,7 +191,8 @@ def _sizes(known: Known) -> Sizes:
         for atom, value in _least(p):
             if known.constant(atom):
                 least[atom] = max(least.get(atom, 0), value)
-    return Sizes(tuple(p for p in ends + known.forms if number(p) is None), least, frozenset(zeros))
+    facts = tuple(p for p in ends + known.forms if number(p) is None)
+    return Sizes(facts, tuple(map(taken_away, facts)), least, frozenset(zeros))
 
 
 @kept
@@ -194,6 +216,17 @@ def nonnegatives(fact: Term) -> tuple[Polynomial, ...]:
                     return (plus(fall, ONE, -1) if op == "gt" else fall,)
             return rise, fall
     return ()
+
+
+@kept
+def subtracted(fact: Term) -> tuple[frozenset[Monomial], ...]:
+    """What each of these polynomials takes away."""
+    return tuple(map(taken_away, nonnegatives(fact)))
+
+
+def taken_away(form: Polynomial) -> frozenset[Monomial]:
+    """The monomials with a negative coefficient."""
+    return frozenset(m for m, c in form.items() if c < 0)
 
 
 def _least(p: Polynomial) -> Iterator[tuple[Term, int]]:
@@ -249,11 +282,3 @@ def idle(condition: Term, branch: Term) -> bool:
     """Whether a condition decides nothing in a branch: it says nothing of indices, and is not tested there again."""
     parts = conjuncts(condition)
     return not any(map(nonnegatives, parts)) and tests(branch).isdisjoint({*parts, *map(negation, parts)})
-
-
-@kept
-def inert(term: Term) -> bool:
-    """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold."""
-    if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):
-        return isinstance(term, Const)
-    return all(map(inert, children(term)))

@@ -57,7 +57,7 @@ def constant(value: int) -> Polynomial:
 
 def number(p: Polynomial) -> int | None:
     """The value of a constant polynomial, None of any other."""
-    return p.get((), 0) if all(m == () for m in p) else None
+    return p.get((), 0) if len(p) == (() in p) else None
 
 
 def plus(p: Polynomial, q: Polynomial, scale: int = 1) -> Polynomial:
@@ -230,7 +230,10 @@ def joined(p: Polynomial, above_nought: Callable[[Term], bool] = lambda t: isins
 
 def without(p: Polynomial, *monomials: Monomial) -> Polynomial:
     """The polynomial less some of its monomials."""
-    return {m: c for m, c in p.items() if m not in monomials}
+    out = p.copy()
+    for monomial in monomials:
+        out.pop(monomial, None)
+    return out
 
 
 def stride(p: Polynomial, name: str) -> tuple[Polynomial | None, Polynomial]:

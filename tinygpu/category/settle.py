@@ -7,11 +7,12 @@ corner of the box.
 
 from __future__ import annotations
 
-from tinygpu.category.bounds import at_corner
+from tinygpu.category.corner import at_corner
 from tinygpu.category.decide import decide
-from tinygpu.category.known import Extents, Known, inert
+from tinygpu.category.known import Extents, Known
 from tinygpu.category.linear import ONE, Polynomial, as_written, constant, divide, joined, plus, polynomial, term_of, without
 from tinygpu.category.monoid import as_monoid
+from tinygpu.category.node import kept
 from tinygpu.category.term import (
     BOOL,
     COMPARISONS,
@@ -22,6 +23,7 @@ from tinygpu.category.term import (
     Const,
     Fold,
     Term,
+    children,
     conjunction,
     lift,
     negation,
@@ -85,7 +87,7 @@ def _anew(term: Term, known: Known) -> Term:
             new = rebuild(term, lambda t: _settle(t, known))
             form = polynomial(new)
             sums = joined(form)
-            return new if sums == form else as_written(sums)
+            return new if sums == form and not cancels(new) else as_written(sums)
     return rebuild(term, lambda t: _settle(t, known))
 
 
@@ -191,3 +193,35 @@ def _digit(form: Polynomial, n: int, known: Known) -> bool:
 def within(term: Term, extent: Term) -> Term:
     """The guard `0 ≤ term < extent`."""
     return conjunction(App("le", (lift(0), term), BOOL), App("lt", (term, extent), BOOL))
+
+
+@kept
+def inert(term: Term) -> bool:
+    """Whether a term has nothing in it that could be decided: no condition, no quotient, no fold, and no sum that is shorter."""
+    if cancels(term):
+        return False
+    if isinstance(term, Fold) or term.dtype == BOOL or (isinstance(term, App) and term.op in ("select", "floordiv", "mod")):
+        return isinstance(term, Const)
+    return all(map(inert, children(term)))
+
+
+def cancels(term: Term) -> bool:
+    """Whether of the parts of a sum, as it is written, one is taken away again.
+
+    >>> from tinygpu.category.term import Var
+    >>> i, j, n = map(Var, "ijn")
+    >>> cancels(i * n + (j - i * n)), cancels((i + 1) * n - j), cancels(i + j + i)
+    (True, False, False)
+    """
+    if not isinstance(term, App) or term.op not in ("add", "sub") or term.dtype != INDEX:
+        return False
+    every = addends(term)
+    return -1 in every and len(polynomial(term)) < len(every)
+
+
+def addends(term: Term, sign: int = 1) -> tuple[int, ...]:
+    """The sign of each part of a sum, as it is written."""
+    match term:
+        case App("add" | "sub" as op, (a, b), "index"):
+            return (*addends(a, sign), *addends(b, sign if op == "add" else -sign))
+    return (sign,)

@@ -150,6 +150,13 @@ def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 @kept
+def operations(term: Term) -> frozenset[str]:
+    """What is applied in a term."""
+    inside = _united(map(operations, children(term)))
+    return inside | {term.op} if isinstance(term, App) else inside
+
+
+@kept
 def tensors(term: Term) -> frozenset[str]:
     """The names of what is read in a term."""
     inside = _united(map(tensors, children(term)))
@@ -199,4 +206,4 @@ def whole(term: Term) -> bool:
 
 def reads(term: Term) -> tuple[Read, ...]:
     """Every tensor read in a term, in order."""
-    return tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))
+    return () if plain(term) else tuple(t for t in walk(term, leave=plain) if isinstance(t, Read))

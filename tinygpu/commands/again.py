@@ -21,7 +21,7 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
-from tinygpu.proof.certificate import formula, hash_of
+from tinygpu.proof.certificate import formula, sha
 from tinygpu.proof.summary import NAMED
 from tinygpu.recheck import Agreement, Disagreement
 from tinygpu.recheck.run import rerun
@@ -153,10 +153,10 @@ def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
 
 
 def compared(subject: Subject, stated: Sequence[Stated]) -> tuple[Diagnostic, ...]:
-    """What a certificate, or the hash that a module names, says otherwise than the program."""
+    """What a certificate, or the hash of a program that a module names, says otherwise than the program."""
     certificate = subject.certificate
     if subject.promised:
-        own = hash_of(subject.text, ((s.kind, s.code, s.formula) for s in stated))[:NAMED]
+        own = sha(subject.text)[:NAMED]
         title = f"{subject.machine} in {subject.path} names the certificate {subject.promised}"
         note = f"that of the program which stands there is {own}"
         return () if own == subject.promised else (Diagnostic(INVALID, title, notes=(note,)),)

@@ -126,10 +126,10 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
         return Judged(path, machine, "refuted", (verdict.diagnostic,), seconds, None, verdict)
     if isinstance(verdict, pipeline.Unknown):
         return Judged(path, machine, "unknown", verdict.diagnostics, seconds, None, verdict)
-    from tinygpu.proof.certificate import digest
+    from tinygpu.proof.certificate import certify
     from tinygpu.proof.summary import sizes
 
-    facts = Facts(sizes(verdict.program), len(verdict.theorems), digest(verdict) if hashed else "")
+    facts = Facts(sizes(verdict.program), len(verdict.theorems), certify(verdict).proof if hashed else "")
     return Judged(path, machine, "proved", (), seconds, facts, verdict)
 
 

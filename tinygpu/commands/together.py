@@ -1,8 +1,8 @@
 """Work that takes long: on several cores, with the same answers in the same order, and saying meanwhile what is being done.
 
 Comes in: how many pieces of work there are, and what does one. Goes out: the answers, one after the other. The one idea: a forked process has
-all that was read and derived before, takes pieces from a pipe that all share, and sends answers through one of its own; a piece whose process
-ends without an answer, for whatever reason, is done here again, so that nothing is lost and errors are raised where they always are.
+all that was read and derived before, takes pieces from a pipe that all share, as this one does while it waits, and sends answers through one of
+its own; a piece that ends without an answer, for whatever reason, is done here again, so that nothing is lost and errors are raised where they always are.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ NUMBER = 4  # bytes of the number of a piece, and of the length of an answer
 FEW = 8  # pieces for each process: with more the first answer would be long in coming, and the last piece matters little
 MOST = 1 << 13  # pieces whose numbers a pipe holds
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+ROOM = 1031, 1 << 20  # F_SETPIPE_SZ of Linux, and bytes of answers that nobody has taken yet
 LONG = 10  # turns after which it is said at what a piece of work is
 WIDTH = 160  # characters of that
 MANY = 64  # processes that may be asked for where there are fewer cores
@@ -47,7 +48,7 @@ def processes(asked: int) -> int:
 
 
 def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[int], int] = lambda _: 0) -> Iterator[T]:
-    """`work(0), …, work(count − 1)` by up to `jobs` processes, few pieces the largest first; by this one alone where there is nothing to gain, or
+    """`work(0), …, work(count − 1)` by up to `jobs` processes, this one among them, few pieces the largest first; by this one alone where there is nothing to gain, or
     where a process cannot safely be forked: elsewhere than on Linux, or with threads.
 
     >>> list(together(3, lambda number: number * number, 2)), list(together(2, str, 1))
@@ -61,9 +62,7 @@ def together(count: int, work: Callable[[int], T], jobs: int, size: Callable[[in
         order = sorted(order, key=size, reverse=True)
     os.write(fill, b"".join(number.to_bytes(NUMBER, "little") for number in order))
     os.close(fill)
-    processes = [_forked(queue, work) for _ in range(min(count, jobs))]
-    os.close(queue)
-    return _answers(count, work, processes)
+    return _answers(count, work, queue, [_forked(queue, work) for _ in range(min(count, jobs) - 1)])
 
 
 def spread(jobs: int) -> Callable[[Callable[[Any], T], Sequence[Any]], Iterator[T]]:
@@ -80,10 +79,11 @@ def threaded() -> bool:
     return any(one is not threading.current_thread() and one.name != WATCHES for one in threading.enumerate())
 
 
-def _answers(count: int, work: Callable[[int], T], processes: list[tuple[int, int]]) -> Iterator[T]:
+def _answers(count: int, work: Callable[[int], T], queue: int, processes: list[tuple[int, int]]) -> Iterator[T]:
     try:
-        yield from _in_order(count, work, {answers: b"" for _, answers in processes})
+        yield from _in_order(count, work, queue, {answers: b"" for _, answers in processes})
     finally:
+        os.close(queue)
         for process, answers in processes:
             os.close(answers)
             with contextlib.suppress(ProcessLookupError):
@@ -94,7 +94,11 @@ def _answers(count: int, work: Callable[[int], T], processes: list[tuple[int, in
 
 def _forked(queue: int, work: Callable[[int], T]) -> tuple[int, int]:
     """A process that works until nothing is left to do, and where its answers arrive."""
+    import fcntl  # which is Linux's
+
     answers, send = os.pipe()
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(send, ROOM[0], ROOM[1])
     parent = os.getpid()
     with SAYING:
         process = os.fork()
@@ -112,19 +116,28 @@ def _forked(queue: int, work: Callable[[int], T]) -> tuple[int, int]:
         os._exit(0)  # says nothing: what is not answered is asked again, and what the parent has yet to print is not printed twice
 
 
-def _in_order(count: int, work: Callable[[int], T], open: dict[int, bytes]) -> Iterator[T]:
-    """The answers, each as soon as it and all before it are there."""
+def _in_order(count: int, work: Callable[[int], T], queue: int, open: dict[int, bytes]) -> Iterator[T]:
+    """The answers, each as soon as it and all before it are there; as long as one is not, the next piece is done here."""
     found: dict[int, T] = {}
     for number in range(count):
+        while number not in found and (piece := os.read(queue, NUMBER)):
+            with contextlib.suppress(Exception):  # which is raised where its answer is asked for
+                found[int.from_bytes(piece, "little")] = work(int.from_bytes(piece, "little"))
+            _arrived(open, found, 0)
         while number not in found and open:
-            for answers in select.select(list(open), [], [])[0]:
-                read = os.read(answers, 1 << 16)
-                open[answers] += read
-                if not read:
-                    del open[answers]
-                else:
-                    open[answers] = _taken(open[answers], found)
+            _arrived(open, found, None)
         yield found.pop(number) if number in found else work(number)
+
+
+def _arrived(open: dict[int, bytes], found: dict[int, T], wait: float | None) -> None:
+    """What processes have answered: it is waited for so long, or for ever."""
+    for answers in select.select(list(open), [], [], wait)[0]:
+        read = os.read(answers, ROOM[1])
+        open[answers] += read
+        if not read:
+            del open[answers]
+        else:
+            open[answers] = _taken(open[answers], found)
 
 
 def _taken(read: bytes, found: dict[int, T]) -> bytes:

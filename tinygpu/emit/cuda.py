@@ -7,7 +7,6 @@ the grid is flat and is decoded by division.
 
 from __future__ import annotations
 
-import ast
 from functools import reduce
 
 from tinygpu.category.dtype import MEMORY, ROUNDED, STORAGE
@@ -19,7 +18,7 @@ from tinygpu.derive.wide import wide_accesses
 from tinygpu.emit.cuda_body import CudaBody
 from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
-from tinygpu.emit.python import Lines, block, docstring, identifier, joined_lines, python_names
+from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS, matrix
 from tinygpu.program.step import Array, For, Launch, Program, Sync, arrays_in, steps
@@ -135,7 +134,7 @@ def called(text: str) -> set[str]:
     >>> sorted(called("x[ix(g)] = expf(y)  # load4"))
     ['expf', 'ix']
     """
-    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} & INSTRUCTIONS.keys()
+    return identifiers(text) & INSTRUCTIONS.keys()
 
 
 def made(uses: frozenset[str], size: int = 0) -> Lines:

@@ -6,7 +6,6 @@ The one idea: what is the same in every module is in the runtime beside it; noth
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.naming import aliases, groups
-from tinygpu.emit.python import Lines, docstring
+from tinygpu.emit.python import Lines, docstring, identifiers
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
@@ -95,7 +94,7 @@ def cuda_kernels(program: Program) -> list[str]:
 
 def called(texts: Sequence[str]) -> list[str]:
     """What kernels take of the runtime: the names of it that stand in their texts."""
-    return sorted({n.id for one in texts for n in ast.walk(ast.parse(one)) if isinstance(n, ast.Name)} & offered())
+    return sorted({name for one in texts for name in identifiers(one)} & offered())
 
 
 def launcher_names(machines: Sequence[Machine]) -> list[str]:

@@ -15,6 +15,7 @@ from tinygpu.category.text import unused
 
 Lines = list[str]
 WIDTH = 132
+WORD = re.compile(r"""\"{3}(?s:.*?)\"{3}|"[^"\n]*"|'[^'\n]*'|\#.*|(?<![\w.])([^\W\d]\w*)""")
 TAKEN = frozenset(keyword.kwlist) | {"__debug__"}  # the one name that is no word of the language and cannot be given
 
 
@@ -49,6 +50,15 @@ def comment(text: str, width: int = WIDTH - 24) -> Lines:
     ['# one', '# two']
     """
     return ["# " + line for line in textwrap.wrap(text, width - 2)]
+
+
+def identifiers(text: str) -> set[str]:
+    """The names of a text, and its words: what stands in strings and comments, or behind a dot, is none.
+
+    >>> sorted(identifiers('s = np.exp(x[0])  # of y'))
+    ['np', 's', 'x']
+    """
+    return {*filter(None, WORD.findall(text))}
 
 
 def docstring(*paragraphs: str) -> Lines:

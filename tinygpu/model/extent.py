@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tinygpu.category.decide import holds
-from tinygpu.category.linear import number, plus, polynomial
+from tinygpu.category.known import apart
+from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
 from tinygpu.category.term import INDEX, App, Read, Term, apply, walk
 
@@ -22,7 +23,7 @@ def difference(a: Term, b: Term) -> int | None:
     >>> difference(Var("n") + 2, Var("n")), difference(Var("n"), Var("m"))
     (2, None)
     """
-    return number(plus(polynomial(a), polynomial(b), -1))
+    return apart(polynomial(a), polynomial(b))
 
 
 def same(a: Term, b: Term) -> bool:

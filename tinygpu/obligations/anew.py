@@ -23,7 +23,7 @@ def before(axis: Axis, value: Term, old: Term) -> Term:
     >>> from tinygpu.category.term import Read, text
     >>> x, t = Axis("t", Var("n")), Var("t")
     >>> text(before(x, Read("s", (t + 1,), "f32"), Read("s", (Const(0),), "f32")))
-    's[t - 1 + 1]'
+    's[t]'
     """
     return _left(axis, value, old, Var(axis.name), _within(axis))
 

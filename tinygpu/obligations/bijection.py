@@ -11,6 +11,7 @@ Comes in: the parts (points and terms) and the target. Goes out: these formulas,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tinygpu.category.linear import as_written, plus, polynomial
 from tinygpu.category.preimage import preimage
@@ -135,6 +136,7 @@ def stretched(term: Term) -> bool:
     return any(t.op == "shl" or not any(isinstance(a, Const) for a in t.args) for t in products)
 
 
+@lru_cache(maxsize=256)  # the machines of a spec have many in common
 def inverse(part: Part, context: Region) -> Binding | None:
     """The point of an arrow by its image `0~, 1~, …` where that alone is seen to tell it, so that no two points have one image; else None."""
     image = tuple(Var(f"{n}{PRIME}") for n in range(len(part.terms)))

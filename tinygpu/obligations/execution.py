@@ -103,7 +103,7 @@ class Execution:
             index = tuple(self.resolve(i, where) for i in read.index)
             cells = self.access(read.tensor, index, where, span if read.span.line == 0 else read.span)
             if cells is not None and not total(cells.value):  # `q < q + 1` is true, and reads what nobody may have written
-                self.events.append(Value(cells.at(index), where, span))
+                self.events.append(Value(where.settled(cells.at(index)), where, span))
         value = self.resolve(term, point)
         self.events.append(Value(value, point, span))
         self.events += [Computed(replaced(t, self.state), self.seen(where, point), span) for t, where in index_terms(term, point)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tinygpu.category.monoid import as_monoid, is_built_in, part
+from tinygpu.category.node import kept
 from tinygpu.category.settle import within
 from tinygpu.category.term import (
     BOOL,
@@ -60,6 +61,17 @@ def picked(terms: Iterable[Term]) -> Iterator[Term]:
                 yield App("or", (equal(term, unit), found(term, term, term.body, number)), BOOL)
             case App("part", (Fold(dtype=carrier) as fold, Const(1))) if of_places(carrier):
                 yield from place_of(term, fold, number)
+
+
+@kept
+def picking(term: Term) -> bool:
+    """Whether outside of its folds and indices stands what picks one of its terms: there is much that has none."""
+    match term:
+        case Fold(monoid):
+            return monoid in PICKING or of_places(term.dtype)
+        case App(_, args):
+            return any(map(picking, args))
+    return False
 
 
 def of_places(name: str) -> bool:
@@ -113,6 +125,8 @@ def with_places(claim: Claim, held: Held) -> Claim:
     if not isinstance(claim, Obligation):
         return claim
     said = (*claim.hypotheses, claim.goal)
+    if not held and not any(map(picking, said)):
+        return claim
     terms = dict.fromkeys(t for s in said for t in outside(s))
     facts = list(picked(terms))  # whose new names have the numbers of terms; those of what is held have others
     for number, read in enumerate(dict.fromkeys(r for t in said for r in reads(t) if r.tensor in held), len(terms)):

@@ -6,15 +6,15 @@
     new(f) = value if x < b else previous(f)       →  the value at the last x of those, or old(f)
     new(f) = v if v > previous(f) else previous(f)  →  a maximum
 
-Comes in: the value of a cell at the end of one iteration, over its value at the start. Goes out: two closed forms, or None.
-Only `previous(f)` at the cell's own index is the cell itself; its neighbour is not.
+Comes in: the value of a cell at the end of an iteration, over that at the start. Goes out: two closed forms, or None. Only `previous(f)` is the cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tinygpu.category.bounds import at_corner, divided
+from tinygpu.category.bounds import divided
+from tinygpu.category.corner import at_corner
 from tinygpu.category.known import Known, nonnegatives
 from tinygpu.category.linear import ONE, as_written, constant, number, plus, polynomial, solve, stride, without
 from tinygpu.category.monoid import Monoid, monoids_on

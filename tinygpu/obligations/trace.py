@@ -135,13 +135,23 @@ TERMS: dict[type[Any], tuple[str, ...]] = {
 }
 
 
+def terms_of(event: Event) -> Iterator[Term]:
+    """The terms of an event, without those of its point."""
+    for name in TERMS[type(event)]:
+        found = getattr(event, name)
+        yield from found if isinstance(found, tuple) else (found,)
+
+
 def changed(event: E, point: Region, put: Callable[[Term], Term]) -> E:
-    """The event at another point, with other terms."""
+    """The event at another point, with other terms; itself, where it has the same ones."""
     new: dict[str, Any] = {}
     for name in TERMS[type(event)]:
         old = getattr(event, name)
-        new[name] = tuple(map(put, old)) if isinstance(old, tuple) else put(old)
-    return replace(event, point=point, **new)
+        terms = old if isinstance(old, tuple) else (old,)
+        found = tuple(map(put, terms))
+        if any(a is not b for a, b in zip(found, terms, strict=True)):
+            new[name] = found if isinstance(old, tuple) else found[0]
+    return replace(event, point=point, **new) if new or point is not event.point else event
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +239,21 @@ def replaced(term: Term, cells: State) -> Term:
 
 def started(events: Iterable[Event], starts: State) -> Iterator[Event]:
     """What a body does, with the values at the start of an iteration put in for their placeholders."""
-    if not starts:
-        yield from events
-        return
+
+    def idle(term: Term) -> bool:
+        return starts.keys().isdisjoint(tensors(term))
 
     def put(point: Region, term: Term) -> Term:
-        return point.settled(replaced(term, starts))
+        there = replaced(term, starts)  # which may wait for a loop around
+        return there if any("@" in name for name in tensors(there)) else point.settled(there)
 
     def at(point: Region) -> Region:
         bare = Region(point.axes)
         return bare.under(*(g if replaced(g, starts) == g else put(bare, g) for g in point.guard))
 
     for event in events:
+        if all(map(idle, event.point.guard)) and all(map(idle, terms_of(event))):
+            yield event
+            continue
         point = at(event.point)
         yield changed(event, point, (lambda term: replaced(term, starts)) if isinstance(event, Computed) else partial(put, point))

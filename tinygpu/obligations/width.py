@@ -11,12 +11,13 @@ with 2³¹ − 1 before it takes the 32-bit kernel (and with 2⁶³ − 1 for th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import lru_cache
 from math import prod
 
-from tinygpu.category.bounds import lower, upper
+from tinygpu.category.bounds import reach
 from tinygpu.category.dtype import RANGE
-from tinygpu.category.linear import Monomial, number, plus, polynomial, term_of
+from tinygpu.category.known import Known, apart, natural
+from tinygpu.category.linear import Monomial, plus, polynomial, term_of
 from tinygpu.category.region import Region, parts
 from tinygpu.category.term import (
     FALSE,
@@ -42,6 +43,7 @@ from tinygpu.obligations.trace import Computed, Trace, preconditions
 from tinygpu.program.arrays import address
 from tinygpu.program.lanes import instances, lanes_of, of_any_width
 from tinygpu.program.step import Program
+from tinygpu.record import replace
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -50,7 +52,7 @@ BEYOND = Const(INT32 + 1)
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    most = size_limits(program, trace)
+    most = limits(program)
     narrow = program.arch != CPU and not any(isinstance(t, Const) for t in most)  # else no call takes the 32-bit kernel
     for beyond in (t for t in most if isinstance(t, Const) and t.value > INT64):
         title, sentence = f"no kernel can count to {text(beyond)}", f"{text(beyond)} fits 64 bits"
@@ -62,7 +64,8 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         term, point, labels = computed.term, computed.point, (Label(computed.span, "computed here"),)
         if narrow:
             yield fits(term, tuple(subterms(term)), INT32, most, point, labels)
-        wide = tuple(t for t in subterms(term) if not bounded(t, program, point))
+        known = Known.at(point)
+        wide = tuple(t for t in subterms(term) if not bounded(t, program, known))
         if wide:
             yield fits(term, wide, INT64, tuple(t for t in most if t != BEYOND), point, labels)
         yield from divisions(term, point, labels)
@@ -104,12 +107,19 @@ def fits(
     return Obligation("width", "TG403", title, sentence, hypotheses, goal, labels, help)
 
 
-def bounded(part: Term, program: Program, point: Region) -> bool:
-    """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and a least value that is a number."""
-    high, low = upper(part, point), lower(part, point)
-    if high is None or not isinstance(low, Const) or low.value < -INT64 - 1 or (isinstance(high, Const) and high.value > INT64):
+def bounded(part: Term, program: Program, known: Known) -> bool:
+    """Whether the limits of the sizes say that a term fits 64 bits: it has a bound over them, and is at least a number, or no more than a size
+    below 0."""
+    low, high = reach(part, known)
+    if high is None or low is None or (isinstance(high, Const) and high.value > INT64):
         return False
-    return variables(high) <= set(program.op.sizes) and not reads(high)
+    sizes, form = set(program.op.sizes), polynomial(low)
+    less = [m for m, c in form.items() if c < 0 and m]
+    over = all(natural(atom) for m, c in form.items() if c > 0 for atom in m)
+    shallow = form.get((), 0) >= (-1 if less else -INT64 - 1) and all(
+        form[m] == -1 and isinstance(term_of({m: 1}), Var) for m in less
+    )
+    return over and shallow and len(less) < 2 and all(variables(t) <= sizes and not reads(t) for t in (high, low))
 
 
 def divisions(term: Term, point: Region, labels: tuple[Label, ...]) -> Iterator[Claim]:
@@ -174,8 +184,9 @@ def size_limits(program: Program, trace: Trace) -> tuple[Term, ...]:
     out.update(dict.fromkeys(launch.blocks for launch in program.launches))
     out.update(dict.fromkeys(axis.extent for launch in program.launches for axis in launch.turns))
     for computed in evaluated(trace):
+        known = Known.at(computed.point)
         for part in subterms(computed.term):
-            bound, least = upper(part, computed.point), lower(part, computed.point)
+            least, bound = reach(part, known)
             if isinstance(bound, Const) and bound.value > INT64 and reads(part):
                 bound = None  # of what data may be, a promise may say more
             if isinstance(least, Const) and least.value < -INT32 - 1:  # as far below 0 as a largest index of that size reaches
@@ -204,7 +215,7 @@ def _always(limit: Term) -> bool:
 
 def _below(term: Term, other: Term) -> bool:
     """Whether `term < other` by a constant, so that a limit for `other` serves."""
-    return (number(plus(polynomial(other), polynomial(term), -1)) or 0) > 0
+    return (apart(polynomial(other), polynomial(term)) or 0) > 0
 
 
 def _largest(terms: Collection[Term]) -> Iterator[Term]:
@@ -221,9 +232,13 @@ def _largest(terms: Collection[Term]) -> Iterator[Term]:
     return (t for t, (shape, more) in zip(terms, shapes, strict=True) if more == most[shape])
 
 
-@cache
 def limits(program: Program) -> tuple[Term, ...]:
-    """`size_limits` of a program, for the launcher."""
+    """`size_limits` of a program, for its proof and for the launcher. A name changes nothing."""
+    return _limits(replace(program, name=""))
+
+
+@lru_cache(maxsize=256)
+def _limits(program: Program) -> tuple[Term, ...]:
     return size_limits(program, execute(program))
 
 

@@ -7,6 +7,7 @@ The one idea: the text is the program, so `read` of what is printed here gives a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tinygpu.category.term import Axis
 from tinygpu.model.op import needed
@@ -111,6 +112,7 @@ def group(axes: tuple[Axis, ...]) -> tree.Group:
     return tree.Group(tuple(tree.Sized(axis.name, expression(axis.extent)) for axis in axes))
 
 
+@lru_cache(maxsize=16)  # of a proof's program it is asked for a certificate and for a module
 def standalone(program: Program, beside: tuple[Program, ...] = ()) -> str:
     """`program → a spec of its own`, and of programs `beside` it for the same op. Raises ValueError for an op that no text declares.
 

@@ -144,14 +144,9 @@ def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...]
     )
 
 
-def digest(proof: Proof) -> str:
-    """The hash of what was proved, as its certificate has it."""
-    return certify(proof).proof
-
-
 def program_text(program: Program) -> str:
     """The program with its op, as a spec of its own; the program alone for an op that was made in Python."""
-    return standalone(program) if program.op.source else render_machine(program)
+    return standalone(program, ()) if program.op.source else render_machine(program)
 
 
 def entries(proof: Proof) -> tuple[Entry, ...]:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from tinygpu.category.decide import digits_hold, holds
 from tinygpu.category.known import Known
+from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import INDEX, App, Axis, Fold, Term, conjunction, conjuncts, memoised, rebuild, select, variables
-from tinygpu.category.text import sorting
+from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, conjuncts, memoised, variables, walk
 from tinygpu.obligations.bijection import PRIME, stretched
 
 
@@ -25,7 +25,7 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
     True
     """
-    if not stretched(goal) or any(name.endswith(PRIME) for name in variables(goal)):
+    if not (stretched(goal) or divided(goal)) or any(name.endswith(PRIME) for name in variables(goal)):
         return False
     region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
     parts = conjuncts(goal)
@@ -35,35 +35,53 @@ def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, .
     )
 
 
+def divided(goal: Term) -> bool:
+    """Whether an index is divided by what is no number."""
+    parts = (t for t in walk(goal) if isinstance(t, App) and t.op in ("floordiv", "mod") and t.dtype == INDEX)
+    return any(not isinstance(t.args[1], Const) for t in parts)
+
+
 def one(part: Term, region: Region) -> bool:
     """Whether an equation has the same on both sides."""
-    return isinstance(part, App) and part.op == "eq" and gathered(part.args[0], region) == gathered(part.args[1], region)
+    return isinstance(part, App) and part.op == "eq" and alike(*part.args, region)
 
 
 @memoised
-def gathered(term: Term, region: Region) -> Term:
-    """The same value with simple indices, and one condition for what is chosen under several: `(a if c else z) if d else z` is
-    `a if c and d else z`, in one order.
+def alike(a: Term, b: Term, region: Region | None) -> bool:
+    """Whether two values are made alike: of indices that have one form, or a simple one, under the same conditions, in whatever order these are
+    asked; without a region, by their forms.
 
     >>> from tinygpu.category.region import EVERYWHERE
-    >>> from tinygpu.category.term import TRUE, Read, Var, lift
-    >>> a, z, c, d = Var("a", "f32"), Var("z", "f32"), Var("c", "bool"), Var("d", "bool")
-    >>> one, other = (gathered(select(p, select(q, a, z), z), EVERYWHERE) for p, q in ((c, d), (d, c)))
-    >>> one == other, one == gathered(select(c, select(d, a, z), a), EVERYWHERE)
-    (True, False)
-    >>> i, four = Var("i"), Region((Axis("i", lift(4)),))
-    >>> x = [Fold("sum", (Axis("i", lift(8)),), TRUE, Read("x", (at,), "f32"), "f32") for at in (i // 4, lift(0))]
-    >>> gathered(x[0], four) == gathered(x[1], four)  # that i is another one
-    False
+    >>> from tinygpu.category.term import Const, Read, Var, conjunction, select
+    >>> i, j, zero = Var("i"), Var("j"), Const(0, "f32")
+    >>> x, y = (Read("x", (at,), "f32") for at in (i * 2 + j, j + i * 2))
+    >>> alike(select(i < j, select(j > 4, x, zero), zero), select(conjunction(j > 4, i < j), y, zero), EVERYWHERE)
+    True
+    >>> alike(select(i < j, x, zero), select(j < i, y, zero), EVERYWHERE), alike(x, zero, EVERYWHERE)
+    (False, False)
     """
-    if term.dtype == INDEX or isinstance(term, Fold):  # whose axes may have names of others
-        return simplify(term, region)
-    term = rebuild(term, lambda t: gathered(t, region))
-    match term:
-        case App("select", (condition, then, otherwise)):
-            parts = conjuncts(condition)
-            match then:
-                case App("select", (further, inner, same)) if same == otherwise:
-                    parts, then = (*parts, *conjuncts(further)), inner
-            return select(conjunction(*sorted(dict.fromkeys(parts), key=sorting)), then, otherwise)
-    return term
+    if a == b:
+        return True
+    if a.dtype == INDEX == b.dtype:
+        return polynomial(a) == polynomial(b) or (region is not None and simplify(a, region) == simplify(b, region))
+    match a, b:
+        case App("select", _), App("select", _):
+            (asked, *ours), (wanted, *theirs) = chosen(a), chosen(b)
+            sides = (asked, wanted), (wanted, asked)
+            met = all(any(alike(c, d, way) for way in (None, region) for d in others) for some, others in sides for c in some)
+            return met and all(alike(c, d, region) for c, d in zip(ours, theirs, strict=True))
+        case (App(op, ours, dtype), App(other, theirs, kind)) | (Read(op, ours, dtype), Read(other, theirs, kind)):
+            same = (op, dtype, len(ours)) == (other, kind, len(theirs))
+            return same and all(alike(c, d, region) for c, d in zip(ours, theirs, strict=True))
+    return False
+
+
+def chosen(choice: App) -> tuple[tuple[Term, ...], Term, Term]:
+    """The conditions of a choice, with those of choices inside that leave the same, and what is chosen: `(a if c else z) if d else z` is
+    `a if c and d else z`."""
+    condition, then, otherwise = choice.args
+    match then:
+        case App("select", (_, _, same)) if same == otherwise:
+            further, then, otherwise = chosen(then)
+            return (*conjuncts(condition), *further), then, otherwise
+    return conjuncts(condition), then, otherwise

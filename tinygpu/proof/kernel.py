@@ -156,22 +156,31 @@ def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
 
 
 def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
-    """A point that comes to mind at which the hypotheses hold: every variable with an extent 0, all others one number.
+    """A point that comes to mind at which the hypotheses hold: every variable with an extent 0, all others one number, or the least that they may be.
 
-    >>> n, i = Var("n"), Var("i")
-    >>> inhabited((n % 4 < 1, n >= 1, i >= 0, i < n)), inhabited((n < 1, n >= 1))
-    ({'i': 0, 'n': 4}, None)
+    >>> n, m, i = Var("n"), Var("m"), Var("i")
+    >>> inhabited((n % 4 < 1, n >= 1, m >= 8, i >= 0, i < n)), inhabited((n < 1, n >= 1))
+    ({'i': 0, 'm': 8, 'n': 4}, None)
     """
+    least = dict(map(_least, hypotheses))
     ranged = {h.args[0].name for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)}
     names = sorted({name for h in hypotheses for name in variables(h)})
     for number in (1, 2, 4, 12, 16, 64, 1024, 65536):
-        point = {name: 0 if name in ranged else number for name in names}
+        point = {name: 0 if name in ranged else max(number, least.get(name, 0)) for name in names}
         try:
             if all(evaluate(h, point) for h in hypotheses):
                 return point
         except (ValueError, ZeroDivisionError):
             return None
     return None
+
+
+def _least(hypothesis: Term) -> tuple[str, int]:
+    """A variable and a number that a hypothesis says it is at least, if it says that of one."""
+    match hypothesis:
+        case App("ge", (Var(name), Const(int(low)))):
+            return name, low
+    return "", 0
 
 
 @lru_cache(maxsize=1024)  # as of what the solver is asked: the machines of a spec have many in common

@@ -14,10 +14,10 @@ from tinygpu.obligations.values import where_defined
 from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import numerics_of
-from tinygpu.proof.certificate import digest
+from tinygpu.proof.certificate import program_text, sha
 from tinygpu.proof.kernel import Proof
 
-NAMED = 32  # digits of a certificate's hash that a module names
+NAMED = 32  # digits of the hash of its program, which a certificate has too, that a module names
 INTRODUCES = "The program, for `tinygpu replay`:"  # in the docstring of a launcher, what follows is its program as a spec
 
 
@@ -64,7 +64,7 @@ def facts(proof: Proof) -> tuple[str, ...]:
     return (
         f"Proved for {sizes(proof.program)}: {methods(proof)}.",
         numerics_of(proof.program).sentence,
-        f"Certificate {digest(proof)[:NAMED]}.",
+        f"Certificate {sha(program_text(proof.program))[:NAMED]}.",
     )
 
 

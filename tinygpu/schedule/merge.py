@@ -54,12 +54,14 @@ def merge(axes: tuple[Axis, ...], body: Body, taken: frozenset[str]) -> tuple[tu
 
 
 def _merged(body: Body, slow: Axis, fast: Axis, name: str) -> Body:
+    pair, both = {Var(slow.name), Var(fast.name)}, {slow.name, fast.name}
+
     def change(p: Polynomial) -> Polynomial:
-        scale = direct(p, fast.name)
-        rest = {m: c for m, c in p.items() if Var(slow.name) not in m and Var(fast.name) not in m}
+        rest = {m: c for m, c in p.items() if pair.isdisjoint(m)}
+        scale = direct(p, fast.name) if len(rest) < len(p) else None
         return plus(rest, times(scale, polynomial(Var(name)))) if scale else p
 
-    return change_terms(body, lambda t: rewrite(t, change))
+    return change_terms(body, lambda t: t if both.isdisjoint(variables(t)) else rewrite(t, change))
 
 
 def direct(p: Polynomial, name: str) -> Polynomial | None:

@@ -21,8 +21,8 @@ from tinygpu.validate.cpu_meaning import CpuMeaning
 from tinygpu.validate.cpu_reader import CpuReader
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Due, Follower, Written, does
+from tinygpu.validate.inside import names_in, parts_of, stored_in
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import names_in
 from tinygpu.validate.typed import SIGNED_INDEX, Differs, Number, Pointer, Stale, Thing, Value, unread
 from tinygpu.validate.width import Width
 
@@ -60,7 +60,7 @@ class CpuFollower(Follower):
 
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
         """What is given a name inside is not known behind, but cells."""
-        given = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        given = frozenset[str]().union(*map(stored_in, body))
         kept = {n: t for n, t in self.names.items() if n not in given or not is_index(t)}
         self.meaning.names = dict(kept)
         Follower.block(self, body, queue, here)
@@ -116,9 +116,8 @@ class CpuFollower(Follower):
         self.names[name] = Value(Var(axis.name), "ix")
 
     def changed(self, stmt: ast.stmt) -> frozenset[str]:
-        given = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        given |= {n.value.id for n in ast.walk(stmt) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
-        things = [self.names.get(name) for name in given]
+        elements = {n.value.id for n in parts_of(stmt) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
+        things = [self.names.get(name) for name in stored_in(stmt) | elements]
         return frozenset(t.array for t in things if isinstance(t, Number | Pointer))
 
     def bounds(self, stmt: ast.For, axis: Axis, here: Here) -> tuple[Term, Term]:

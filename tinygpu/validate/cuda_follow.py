@@ -20,9 +20,10 @@ from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.registers import called_with, fragments_of
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
+from tinygpu.validate.inside import names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Scope, names_in
+from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
 
 Place = tuple[str, ast.expr]  # a pointer, and an offset

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import decided, nonnegative
-from tinygpu.category.known import Known
+from tinygpu.category.known import Known, apart
 from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial, times, without
 from tinygpu.category.term import INDEX, App, Const, Term
 from tinygpu.record import dataclass
@@ -131,7 +131,7 @@ class Ends:
     def low(self, term: Term) -> Polynomial | None:
         """At most the term, or None."""
         value = polynomial(canonical(term))
-        least = [n for fact in self.known.sizes.facts if (n := number(plus(value, fact, -1))) is not None]
+        least = [n for fact in self.known.sizes.facts if (n := apart(value, fact)) is not None]
         if least:
             return constant(max(least))
         match term:

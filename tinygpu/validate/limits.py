@@ -13,6 +13,7 @@ from tinygpu.category.decide import decided
 from tinygpu.category.known import Known
 from tinygpu.category.linear import ONE, Polynomial, as_written, divide, joined, plus, polynomial, scaled, stride, times
 from tinygpu.category.term import INDEX, App, Const, Term, exchange, rebuild, walk
+from tinygpu.category.walk import operations
 from tinygpu.validate.same import canonical
 
 
@@ -42,6 +43,8 @@ def plainly(term: Term, known: Known) -> Term:
     >>> [text(plainly(apply("max", n - 1, 0) * n, Known.of({}, facts))) for facts in (frozenset(), frozenset({n >= 1}))]
     ['max(n - 1, 0)*n', '(n - 1)*n']
     """
+    if "max" not in operations(term):
+        return term
     most = (t for t in walk(term) if isinstance(t, App) and t.op == "max" and t.args[1] == Const(0))
     return exchange(term, {t: t.args[0] for t in most if decided(canonical(t.args[0]) >= 0, known)})
 
@@ -54,7 +57,7 @@ def together(term: Term, known: Known) -> Term:
     >>> [text(together(i // n * n + i % n, Known.of({}, facts))) for facts in (frozenset(), frozenset({n >= 1}))]
     ['i // n*n + i % n', 'i']
     """
-    if not any(isinstance(t, App) and t.op == "mod" for t in walk(term)):
+    if "mod" not in operations(term):
         return term
     new = rebuild(term, lambda t: together(t, known))
     if not isinstance(new, App) or new.op not in ("add", "sub") or new.dtype != INDEX:

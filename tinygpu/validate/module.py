@@ -16,6 +16,7 @@ from functools import cached_property
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
 from tinygpu.runtime import HEAD, offered
+from tinygpu.validate.inside import parts_of
 from tinygpu.validate.typed import Differs, unread
 
 KERNELS = re.compile(r"_cpu|(_\d+)?_(work|items|parallel)|_kernel(_\d+)?")  # what is called after a launcher
@@ -171,7 +172,7 @@ def _offered(node: ast.Assign, launchers: Collection[str]) -> Iterator[Differs]:
 
 def missing(module: Module) -> Iterator[Differs]:
     """Names that nothing gives a meaning: neither the module, nor a function of it, nor Python."""
-    every = [n for node in module.tree.body for n in ast.walk(node)]
+    every = [n for node in module.tree.body for n in parts_of(node)]
     own = {*module.names, *vars(builtins), "__file__", "__name__", "runtime"}
     own |= {n.arg for n in every if isinstance(n, ast.arg)} | {n.name for n in every if isinstance(n, ast.FunctionDef)}
     own |= {n.id for n in every if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

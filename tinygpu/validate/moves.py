@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.category.term import Const, Term, reads, text
 from tinygpu.record import dataclass
+from tinygpu.validate.inside import names_in, parts_of
 from tinygpu.validate.same import Here
-from tinygpu.validate.scope import Scope, names_in
+from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Pointer, Thing, unread
 
 
@@ -95,9 +96,9 @@ def emptied(scope: Scope, body: Sequence[ast.stmt], turns: Term, sinks: Mapping[
     inside = scope.effects(*body)
     for cells, sink in sinks.items():
         own = [s for s in body if isinstance(s, ast.Assign) and base(s.targets[0]) == cells]
-        used = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == cells]
+        used = [n for s in body for n in parts_of(s) if isinstance(n, ast.Name) and n.id == cells]
         pointers = [name for name, thing in scope.names.items() if isinstance(thing, Pointer) and thing.array == sink.pointer.array]
-        meets = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in pointers]
+        meets = [n for s in body for n in parts_of(s) if isinstance(n, ast.Name) and n.id in pointers]
         if turns != Const(sink.count) or len(own) != 1 or len(used) != 1 or meets or inside.barriers:
             raise Differs(sink.node, "stores cells that the loop before does not write one by one, or beside other accesses")
 

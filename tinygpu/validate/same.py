@@ -101,6 +101,11 @@ class Here:
         """The facts that are about axes and sizes alone."""
         return boxed(self.axes, (*self.guards, *self.given))
 
+    @property
+    def known(self) -> Known:
+        """What is known there of indices."""
+        return known_at(self.axes, (*self.guards, *self.given))
+
     def about(self, *terms: Term) -> tuple[Term, ...]:
         """The facts that serve for terms, with what is promised of the data that they read."""
         read = tuple(dict.fromkeys(r for t in terms for r in reads(t)))
@@ -225,6 +230,12 @@ class Here:
 def _arithmetic(term: Term) -> bool:
     """Whether a guard is about index terms alone, of which the solver knows everything."""
     return all(part.dtype in (INDEX, BOOL) for part in walk(term))
+
+
+@lru_cache(maxsize=1 << 12)
+def known_at(axes: tuple[Axis, ...], guards: tuple[Term, ...]) -> Known:
+    """What axes and guards say of indices."""
+    return Known.at(boxed(axes, guards))
 
 
 @lru_cache(maxsize=1 << 12)

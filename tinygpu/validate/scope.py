@@ -16,6 +16,7 @@ from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
+from tinygpu.validate.inside import names_in, parts_of
 from tinygpu.validate.meaning import Meaning
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
@@ -40,11 +41,6 @@ def _array(thing: Thing | None) -> set[str]:
     return set()
 
 
-def names_in(node: ast.AST) -> frozenset[str]:
-    """All names that stand in a node."""
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-
-
 @dataclass(slots=True)
 class Scope:
     """Of one kernel. `cells` are those of wide accesses, `pending` shuffles whose value is to be used at once."""
@@ -67,7 +63,7 @@ class Scope:
         assigned: set[str] = set()
         written: set[str] = set()
         barriers = False
-        for node in (n for stmt in body for n in ast.walk(stmt)):
+        for node in (n for stmt in body for n in parts_of(stmt)):
             match node:
                 case ast.Name(id=name, ctx=ast.Store()):
                     assigned.add(name)

@@ -9,13 +9,14 @@ intervals, which the launcher's limits are compared with.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import z3
 
 from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import decided
-from tinygpu.category.known import Known, over
+from tinygpu.category.known import Known, apart, over
 from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial
 from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, exchange, reads, walk
 from tinygpu.obligations.facts import instances
@@ -53,6 +54,7 @@ class Width:
     limits: tuple[Term, ...]
     least: int = LEAST
     forms: tuple[Polynomial, ...] = ()
+    atoms: tuple[frozenset[Term], ...] = ()
     known: dict[tuple[Term, str, Here], bool | None] = field(default_factory=dict)
 
     @staticmethod
@@ -62,7 +64,9 @@ class Width:
         return Width(limits, least)
 
     def __post_init__(self) -> None:
-        self.forms = tuple(polynomial(form) for t in self.limits for form in dict.fromkeys((t, canonical(t))))
+        forms = (polynomial(form) for t in self.limits for form in (t, canonical(t)))
+        self.forms = tuple({frozenset(form.items()): form for form in forms}.values())
+        self.atoms = tuple(frozenset(atom for m in form for atom in m) for form in self.forms)
         self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
 
     def fits(self, term: Term, kind: str, here: Here, quick: bool = False) -> bool:
@@ -70,13 +74,17 @@ class Width:
         if isinstance(term, Const):
             low, high = RANGES[kind]
             return self._end_of(low) <= int(term.value) <= self._end_of(high)
-        term = together(plainly(term, Known.at(here.box)), Known.at(here.box))
+        if isinstance(term, App) and term.op in ("min", "max") and all(self.fits(part, kind, here, True) for part in term.args):
+            return True  # as it is one of them
         key = (term, kind, here)  # all of it: that an extent is at least 1 may come from an axis or a guard that the term has not
         if key not in self.known:
-            said = promised(term, kind, here)
-            self.known[key] = self.seen(*key) or (said != key and self.seen(*said)) or None
+            known = here.known
+            plain = together(plainly(term, known), known), kind, here
+            said = promised(*plain)
+            self.known[key] = self.seen(*plain) or (said != plain and self.seen(*said)) or None
         if self.known[key] is None and not quick:
-            self.known[key] = self._proved(*key)
+            known = here.known
+            self.known[key] = self._proved(together(plainly(term, known), known), kind, here)
         return bool(self.known[key])
 
     def limited(self, count: Term) -> bool:
@@ -92,9 +100,9 @@ class Width:
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
-        ends = Ends(Known.at(here.box), upper_guards(here.guards))
+        ends = Ends(here.known, upper_guards(here.guards))
         low, tops = ends.low(first), [ends.high(last)]
-        if (more := number(plus(polynomial(last), polynomial(first), -1))) and (top := ends.high(first)) is not None:
+        if (more := apart(polynomial(last), polynomial(first))) and (top := ends.high(first)) is not None:
             tops.append(plus(top, constant(more)))  # what a guard says of the last one may not be seen in its form
         most = plus(polynomial(size), constant(1), -1)
         if (
@@ -107,25 +115,32 @@ class Width:
 
     def seen(self, term: Term, kind: str, here: Here) -> bool:
         """By bounds: those of intervals, those of guards and of forms, those of axes that are swept; first all with what is soon seen."""
-        ends = Ends(Known.at(here.box), upper_guards(here.guards))
-        form, (least, most) = polynomial(canonical(term)), RANGES[kind]
-        quick, bounds = range_of(form, ends.known), [(ends.low(term), ends.high(term))]
-        down, up = swept(form, ends.known, -1), swept(form, ends.known, 1)
+        ends = Ends(here.known, upper_guards(here.guards))
+        known, form, (least, most) = ends.known, polynomial(canonical(term)), RANGES[kind]
+
+        def inside(low: Polynomial | None, high: Polynomial | None, long: bool) -> bool:
+            if low is None or high is None:
+                return False
+            return self._above(low, least, known) and self._below(high, most, known, long)
+
+        quick = range_of(form, known)
+        if inside(*quick, False):
+            return True
+        low, high = ends.low(term), ends.high(term)
+        down, up, bounds = swept(form, known, -1), swept(form, known, 1), [(low, high)]
         if down != form or up != form:
-            ((low, high),) = bounds
-            bounds.append(
-                (low if down == form else range_of(down, ends.known)[0], high if up == form else range_of(up, ends.known)[1])
-            )
-        return any(
-            self._above(low, least, ends.known) and self._below(high, most, ends.known, long)
-            for long in (False, True)
-            for low, high in (bounds if long else (quick, *bounds))
-            if low is not None and high is not None
-        )
+            bounds.insert(0, (low if down == form else range_of(down, known)[0], high if up == form else range_of(up, known)[1]))
+        return any(inside(*both, long) for long in (False, True) for both in bounds if long or both != quick)
 
     def _end_of(self, end: tuple[int, int]) -> int:
         """An end of a range where the largest index is the least that it may be."""
         return end[0] * self.least + end[1]
+
+    def _with(self, form: Polynomial, sign: int) -> Iterator[Polynomial]:
+        """The limits with all of the atoms that a form adds, or takes away, alone: no other can be as large, or make up for it."""
+        more, less = (frozenset(atom for m, c in form.items() if c * s > 0 for atom in m) for s in (sign, -sign))
+        needed = more - less
+        return (limit for limit, atoms in zip(self.forms, self.atoms, strict=True) if needed <= atoms)
 
     def _above(self, low: Polynomial, end: tuple[int, int], known: Known) -> bool:
         lowest = number(low)
@@ -134,7 +149,7 @@ class Width:
         if known.positive(plus(low, constant(self._end_of(end)), -1)):
             return True
         above = plus(low, constant(end[1]), -1)  # of −W + b the W is at least a limit
-        return end[0] == -1 and any(known.positive(plus(form, above)) for form in self.forms)
+        return end[0] == -1 and any(known.positive(plus(form, above)) for form in self._with(above, -1))
 
     def _below(self, high: Polynomial, end: tuple[int, int], known: Known, long: bool = True) -> bool:
         """Whether `high ≤ a·W + b`: a number, or at most a limit and `b`, twice a limit; each limit is looked at for `long`, or only soon seen."""
@@ -147,7 +162,7 @@ class Width:
         if end[0] == 0:
             return False
         over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
-        if any(known.positive(plus(form, least, -1)) for form in self.forms for least in (high, over)):
+        if any(known.positive(plus(form, least, -1)) for form in self._with(high, 1) for least in (high, over)):
             return True
         beyond = (plus(form, high, -1) for form in starts(self.limits, known) if long)
         return any(decided(as_written(rest) >= 0, known) for rest in sorted(beyond, key=taken_away))
@@ -169,6 +184,8 @@ class Unasked(Width):
 
 def promised(term: Term, kind: str, here: Here) -> tuple[Term, str, Here]:
     """The term where each element of data that a promise says to be below an extent is an axis of that extent."""
+    if not reads(term):
+        return term, kind, here
     as_axes: dict[Term, Term] = {}
     for cast in (t for t in walk(term) if isinstance(t, App) and t.op == "cast" and t.dtype == INDEX and reads(t)):
         (element,) = cast.args
