@@ -95,11 +95,8 @@ class Call:
     __slots__ = ()
 
 
-SCOPES: Mapping[str, str] = {  # where threads wait for each other, and how
-    "block": "cuda.syncthreads",
-    "warp": "cuda.syncwarp",
-    "instruction": "cuda.syncwarp",
-}
+# where threads wait for each other, and how
+SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp"}
 
 
 @dataclass(frozen=True, slots=True)
