@@ -20,7 +20,7 @@ from tinygpu.program.instruction import matrix
 from tinygpu.program.step import Array, Assign, For, If, Step, Sync, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.wide import Move, move, moves
+from tinygpu.schedule.wide import Move, move, moves, wholly
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
 
@@ -47,7 +47,7 @@ class CudaBody(Body):
         step = next(steps)
         while step is not None:
             after = next(steps)
-            if isinstance(step, If) and isinstance(after, If) and moves(step.body) and after.guard == negation(step.guard):
+            if isinstance(step, If) and isinstance(after, If) and wholly(step) and after.guard == negation(step.guard):
                 lines += comment(self.remark(moves(step.body)))
                 lines += choice(self.scope.text(step.guard), self.lines(step.body), self.lines(after.body))
                 after = next(steps)
@@ -98,7 +98,7 @@ class CudaBody(Body):
     def remark(self, found: tuple[Move, ...]) -> str:
         """What moves wide, in words."""
         said = dict.fromkeys(f"{self.scope.names[m.first.tensor]} by {m.bytes} bytes" for m in found)
-        return f"{', '.join(said)}, where all {found[0].count} lanes are inside"
+        return f"{', '.join(said)}, where all {found[0].count} lanes are inside" if found else ""
 
     def move(self, access: Move) -> str:
         """One wide load or store, or a copy that lands later."""

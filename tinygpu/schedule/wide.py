@@ -13,8 +13,23 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
-from tinygpu.category.term import BOOL, TRUE, Axis, Const, Read, Term, Var, conjunction, conjuncts, negation, rebuild
+from tinygpu.category.term import (
+    BOOL,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    negation,
+    rebuild,
+    variables,
+)
 from tinygpu.category.text import claimed
+from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
 from tinygpu.program.pending import source
@@ -65,6 +80,11 @@ def move(step: Step) -> Move | None:
 def moves(body: tuple[Step, ...]) -> tuple[Move, ...]:
     """The wide accesses among steps, in order."""
     return tuple(found for step in body if (found := move(step)) is not None)
+
+
+def wholly(step: If) -> bool:
+    """Whether a condition splits what moves at once from what does not."""
+    return bool(moves(step.body)) or step.guard == LAUNCHED
 
 
 def widened(program: Program, number: int) -> Launch:
@@ -128,10 +148,18 @@ class _Widened:
             case (Assign(pending=True) as step,) if {w.access for w in found} == {step, source(step.value)}:
                 far = next(w for w in found if not w.stores)
                 if far.bytes >= LEAST and (element := source(step.value)) is not None:
-                    asked = conjunction(LAUNCHED, far.condition)
                     begun = replace(step, value=element, guard=TRUE)
-                    quick = For(replace(loop.axis, sort=COPY), (begun,))
-                    return (If(asked, (quick,)), If(negation(asked), (replace(loop, body=(replace(step, pending=False),)),)))
+                    quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
+                    slow = (replace(loop, body=(replace(step, pending=False),)),)
+                    if not at_once(step, far):
+                        asked = conjunction(LAUNCHED, far.condition)
+                        return (If(asked, quick), If(negation(asked), slow))
+                    near = next(w for w in found if w.stores)
+                    cells, lane = claimed(f"{near.tensor}_{loop.axis.name}", self.taken), (Var(loop.axis.name),)
+                    nought = replace(loop, body=(Assign(cells, lane, fill(element.dtype)),))
+                    none = (Array(cells, near.array.dtype, (Const(near.count),), LOCAL), nought, self.moved(near, cells))
+                    both = (If(far.condition, quick), If(negation(far.condition), none)) if far.condition != TRUE else quick
+                    return (If(LAUNCHED, both), If(negation(LAUNCHED), slow))
         return ()
 
     def between(self, moves: Moves, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -146,6 +174,16 @@ class _Widened:
             return For(replace(wide.axis, sort="load"), (Assign(cells, lane, access),))
         axis = replace(wide.axis, sort="streaming_store" if wide.tensor in self.once else "store")
         return For(axis, (Assign(access.target, access.index, Read(cells, lane, access.value.dtype)),))
+
+
+def at_once(step: Assign, far: Wide) -> bool:
+    """Whether in a wide kernel all lanes of a copy are inside of their tensor, or none: they differ only in whether they are in its row, which is made
+    of whole groups of lanes."""
+    match step.value, far.access:
+        case App("select", (guard, _, Const(0 | 0.0))), Read(index=(*_, last)) if step.guard == TRUE:
+            lanes = [part for part in conjuncts(guard) if far.axis.name in variables(part)]
+            return all(part == (last < far.array.extents[-1]) for part in lanes)
+    return isinstance(step.value, Read) and step.guard == TRUE
 
 
 def with_cells(loop: For, moves: Moves) -> tuple[Step, ...]:
