@@ -40,6 +40,8 @@ def functions(torch: Any) -> dict[str, Callable[[Inputs], Any]]:
         "to_bf16": lambda i: i["x"].to(torch.bfloat16),
         "to_f16": lambda i: i["x"].to(torch.float16),
         "from_half": lambda i: i["x"].to(torch.float32),
+        "matmul_half": lambda i: i["A"] @ i["B"],
+        "scaled_bytes": lambda i: torch._int_mm(i["A"], i["B"].t()).to(torch.float32) * i["sa"][:, None] * i["sb"],
     }
 
 

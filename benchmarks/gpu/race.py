@@ -158,7 +158,7 @@ def row(case: GpuCase, made: Made, sizes: dict[str, int], op: Op, mine: Timed, t
         "gb_s": each / mine.median / 1e9,
         "graph": mine.graph,
     }
-    if case.peers == "matmul":
+    if {"M", "N", "K"} == {*sizes}:
         found["tflop_s"] = 2 * sizes["M"] * sizes["N"] * sizes["K"] / mine.median / 1e12
     told = {
         name: {"us": t.median * 1e6, "spread": t.spread, "graph": t.graph} if t.seconds else {"wrong": t.wrong}

@@ -62,17 +62,17 @@ class Text:
         of, one = self.of, self.of.instruction
         self.fragments = {o.name: self.fresh("acc" if o.name == of.target else o.name) for o in one.operands}
         self.tiles = {s.name: self.fresh(f"s{s.tensor}") for s in of.stages.values()}
-        shared = tuple(self.array(o, of.stages[o.name]) for o in one.operands if o.name in of.stages)
+        first = {of.stages[o.name].name: o for o in reversed(one.operands) if o.name in of.stages}
+        shared = tuple(self.array(o, of.stages[o.name]) for o in one.operands if o in first.values())
         held = tuple(
             tree.Fragment(self.fragments[o.name], o.dtype, tuple(map(number, of.extents(o))), one.name, o.name)
             for o in one.operands
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
-        turns = (*self.filled(BLOCK), *self.nest(of.folds))
-        body: Body = (start, *turns, self.stored())
+        body: Body = (start, *self.nest(of.folds), self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
-        return (*shared, *held, *body)
+        return (*shared, *held, *self.filled(BLOCK), *body)
 
     # ── loops and tiles ────────────────────────────────────────────────────────────────────────────────────────────
 
