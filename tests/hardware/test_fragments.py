@@ -96,6 +96,7 @@ WRONG = {
     "the lower halves twice": ("int4", "a[i, k] = high(tA[i, k])", "a[i, k] = low(tA[i, k])", "TG50"),
     "the upper sums twice": ("int4", "f32(p[i, j]) * s", "f32(q[i, j]) * s", "TG50"),
     "an operand of twice the columns": ("int4", "of mma_m8n8k32.a", "of mma_m16n8k64.a", "TG182"),
+    "a lane names rows that others wrote": ("own_rows", "    warp barrier\n", "", "TG302"),
     "beyond the row": ("row_max", " if jo*16 + j < N }", " }", "TG50"),
 }
 

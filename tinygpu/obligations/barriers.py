@@ -240,9 +240,20 @@ def meet(launch: Launch, first: Access, second: Access, scopes: Collection[str])
         if TRUE in way.block:
             continue
         same = first.place.path == second.place.path and not way.around
+        if done_together(first.place.path, second.place.path) and not way.around:
+            continue  # one instruction, which stores each element once
         if same and first.write and second.write and one_turn(launch.body, first.place.path):
             continue  # one step, which its meeting is about
         yield race(launch, first, second, way)
+
+
+def done_together(path: tuple[int, ...], inner: tuple[int, ...]) -> bool:
+    """Whether a place is in the step behind another one.
+
+    >>> done_together((2, 3), (2, 4, 0)), done_together((2, 3), (2, 5)), done_together((2, 3), (2, 3))
+    (True, False, False)
+    """
+    return inner[: len(path)] == (*path[:-1], path[-1] + 1) and len(inner) > len(path)
 
 
 def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:

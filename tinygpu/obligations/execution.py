@@ -58,8 +58,9 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.window import all_step, prefixed, shown
+from tinygpu.program.rows import touched
 from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
-from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.traverse import map_every, terms
 from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
 
@@ -145,6 +146,8 @@ class Execution:
                         self.observe(term, point, step.span)
                     if isinstance(step, Sync):
                         self.events.append(Collective(step.scope, "barrier", point, step.span, self.place.launch))
+                        for name, index, here, stores in touched(step.begins, point):  # which the hardware does for these lanes
+                            self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
                 case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
@@ -261,13 +264,10 @@ class Execution:
             self.state, around = before, self.place
             del self.events[begun:]
 
-            def turn(number: int) -> tuple[Step, ...]:  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
-                put = partial(substitute, mapping={axis.name: Const(number)}, written=True)
-                return map_steps(step.body, lambda one: (map_terms(one, put),))
-
-            for number in range(int(axis.extent.value)):
+            for number in range(int(axis.extent.value)):  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
                 self.place = replace(around, turns=(*around.turns, (axis.name, number)))
-                self.run(turn(number), point)
+                put = partial(substitute, mapping={axis.name: Const(number)}, written=True)
+                self.run(map_every(step.body, put), point)
             self.place = around
             return
         starts = {previous[name]: cells for name, cells in begin.items()}

@@ -1,4 +1,4 @@
-"""Instructions that move rows of shared memory into fragments: which one brings an operand in.
+"""Instructions that move rows of shared memory: which one brings an operand in, and which rows a lane names.
 
     f[i, k] = s[i, k], rows of 16 bytes     serves a: f16[16, 16], whose lanes have the same elements of it
 
@@ -8,13 +8,15 @@ most at once, if there is one. The one idea: equality of digits, by form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import prod
 
-from tinygpu.category.term import Read, Var
+from tinygpu.category.region import Region
+from tinygpu.category.term import Axis, Const, Read, Term, Var
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.instruction import library, shipped
+from tinygpu.program.step import Applied
 from tinygpu.program.tiles import form, has
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
@@ -32,6 +34,20 @@ def moved_by(
     """
     found = [one for one in (*own, *movers()) if serves(one, operand, extents, first) and any(has(arch, a) for a in one.archs)]
     return max(found, key=lambda one: prod(one.operand("f").shape), default=None)
+
+
+def touched(one: Applied | None, point: Region) -> Iterator[tuple[str, tuple[Term, ...], Region, bool]]:
+    """The rows that a lane names at a point, whoever has their elements: of each the array, an element, its region, whose last axis goes along the row
+    and whose last guard says which lanes name one, and whether it is stored. The hardware reads and stores them for that lane."""
+    for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True) if one else ():
+        if one and operand.kind == "rows":
+            (axis, digit), *_ = [(n, d) for n, digits in enumerate(operand.places) for d in digits if d not in operand.cells]
+            along, row = Axis(f"{digit.name} of a row", Const(digit.extent), "register"), operand.row(one.lane)
+            inside = tuple(i + Var(along.name) if n == axis else i for n, i in enumerate(row))
+            ahead = len(place) - len(row)
+            element = (*place[:ahead], *(start + i for start, i in zip(place[ahead:], inside, strict=True)))
+            lanes = one.lane < prod(d.extent for d in operand.cells)
+            yield name, element, point.inside(along).under(lanes), operand.name == one.instruction.op.equations[0].target
 
 
 def serves(one: Instruction, operand: Operand, extents: Sequence[int], first: int) -> bool:

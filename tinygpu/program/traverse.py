@@ -53,6 +53,11 @@ def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) ->
     return tuple(new for step in body for new in change(with_body(step, map_steps(body_of(step), change))))
 
 
+def map_every(body: Iterable[Step], change: Callable[[Term], Term]) -> Body:
+    """The body with another term for each of all its steps."""
+    return map_steps(body, lambda step: (map_terms(step, change),))
+
+
 def with_body(step: S, body: Body) -> S:
     """The step with other steps inside."""
     return replace(step, body=body) if isinstance(step, For | If) else step

@@ -15,7 +15,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import FALSE, Axis, Var, substitute
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, For, If, Launch, Step, body_of
-from tinygpu.program.traverse import Body, Path, map_steps, map_terms, walk_steps, with_body, written
+from tinygpu.program.traverse import Body, Path, map_every, walk_steps, with_body, written
 from tinygpu.record import replace
 
 T = TypeVar("T", Step, Launch)
@@ -51,7 +51,7 @@ def in_loop(launch: Launch, depth: int, name: str, axis: Axis) -> Launch:
         return launch
     new = {name: Var(axis.name)}
     turns = (*launch.turns[:depth], axis, *launch.turns[depth + 1 :])
-    return replace(launch, turns=turns, body=map_steps(launch.body, lambda step: (map_terms(step, lambda t: substitute(t, new)),)))
+    return replace(launch, turns=turns, body=map_every(launch.body, lambda t: substitute(t, new)))
 
 
 def _kept(

@@ -18,8 +18,10 @@ from tinygpu.category.deadline import look
 from tinygpu.category.dtype import EPSILON
 from tinygpu.category.number import Array, Value, combined, quiet, rounded
 from tinygpu.category.real import REAL
-from tinygpu.category.term import FLOATS, TRUE, App, Read, Term, reads, text
+from tinygpu.category.region import Region
+from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjunction, reads, text
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.rows import touched
 from tinygpu.program.space import SHARED, Space
 from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
@@ -144,6 +146,10 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                     there = complete_groups(step.word, whole, mask, run.place(), run.faults)
                     for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
                         clock.barrier(whole, there)
+                    for name, index, here, stores in touched(step.begins, Region()):
+                        if not stores:
+                            lanes = run.value(conjunction(*here.guard), mask)
+                            _named(run, name, index, here.axes[-1], np.logical_and(mask, lanes))
                 elif isinstance(step, Commit | Wait) and (late := run.clocks.get(SHARED)) and late.copies is not None:
                     late.copies.wait(step.count, mask) if isinstance(step, Wait) else late.copies.commit(mask)
             case Ghost():
@@ -153,6 +159,14 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 pass  # its cells are there when the block begins
             case _:
                 assert_never(step)
+
+
+def _named(run: Run, name: str, index: tuple[Term, ...], axis: Axis, mask: Array) -> None:
+    """The rows that lanes name are read for them, whoever gets the elements."""
+    for place in range(int(axis.extent.value) if isinstance(axis.extent, Const) else 0):
+        run.env[axis.name] = place
+        run.arrays[name].read(tuple(run.value(i, mask) for i in index), mask, run.place(), run.faults)
+    run.env.pop(axis.name)
 
 
 def _for(run: Run, step: For, mask: Array) -> None:
