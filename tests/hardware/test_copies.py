@@ -125,7 +125,8 @@ def test_copies_are_in_the_machine_code_and_before_sm_80_none_are_needed() -> No
         (report,) = gate([program], arch)
         assert (report.stack_bytes, report.spill_bytes) == (0, 0)
         if disassembler():
-            assert report.count("LDGSTS.E.BYPASS.128") == 8 and report.count("LDGDEPBAR") == 2 and report.count("DEPBAR") >= 1
+            groups = report.count("LDGDEPBAR")  # before the loop as often as it is unrolled
+            assert groups >= 2 and report.count("LDGSTS.E.BYPASS.128") == 4 * groups and report.count("DEPBAR") >= 1
             assert not missing([report], program)
     (old,) = gate([pipeline.program(machine(SMALL))], (7, 5))
     assert not old.count("LDGSTS") and (not disassembler() or old.wide(False, 16) >= 3)
