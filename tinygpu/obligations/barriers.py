@@ -240,20 +240,24 @@ def meet(launch: Launch, first: Access, second: Access, scopes: Collection[str])
         if TRUE in way.block:
             continue
         same = first.place.path == second.place.path and not way.around
-        if done_together(first.place.path, second.place.path) and not way.around:
+        if done_together(launch.body, first.place.path, second.place.path) and not way.around:
             continue  # one instruction, which stores each element once
         if same and first.write and second.write and one_turn(launch.body, first.place.path):
             continue  # one step, which its meeting is about
         yield race(launch, first, second, way)
 
 
-def done_together(path: tuple[int, ...], inner: tuple[int, ...]) -> bool:
-    """Whether a place is in the step behind another one.
+def done_together(body: tuple[Step, ...], path: tuple[int, ...], inner: tuple[int, ...]) -> bool:
+    """Whether a place is where an instruction begins, and another one in the step behind it, which is what its lanes do.
 
-    >>> done_together((2, 3), (2, 4, 0)), done_together((2, 3), (2, 5)), done_together((2, 3), (2, 3))
-    (True, False, False)
+    >>> loop = For(Axis("k", lift(2)), (Sync("warp"),))
+    >>> done_together((Sync("warp"), loop), (0,), (1, 0))
+    False
     """
-    return inner[: len(path)] == (*path[:-1], path[-1] + 1) and len(inner) > len(path)
+    steps_, position = list(at(body, path))[-1]
+    step = steps_[position]
+    behind = inner[: len(path)] == (*path[:-1], path[-1] + 1) and len(inner) > len(path)
+    return behind and isinstance(step, Sync) and step.begins is not None
 
 
 def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
