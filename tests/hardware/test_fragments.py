@@ -13,6 +13,7 @@ import pytest
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Refutation
+from tinygpu.program.render import render_machine
 from tinygpu.proof.replay import misbehaviour
 
 SPECS = Path(__file__).parent / "specs"
@@ -124,3 +125,12 @@ def test_wrong_ones_are_refused_or_refuted(name: str) -> None:
         return
     assert isinstance(verdict, Refutation), verdict
     assert verdict.diagnostic.code.startswith(code), verdict.diagnostic.title
+
+
+def test_one_that_was_said_without_instructions_says_nothing_of_one_with_them() -> None:
+    fragments = (SPECS / "own_rows.tgpu").read_text(encoding="utf-8").replace("    warp barrier\n", "")
+    plain = render_machine(pipeline.program(pipeline.load_text(fragments).m)).replace("machine m", "machine plain")
+    both = pipeline.load_text(fragments + plain[plain.index("machine plain") :])
+    assert isinstance(pipeline.check(both.plain), Proof)
+    verdict = pipeline.check(both.m)
+    assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG302"

@@ -13,7 +13,8 @@ from tinygpu.category.term import Axis
 from tinygpu.model.op import needed
 from tinygpu.program.expression import expression
 from tinygpu.program.statement import to_array, to_statement
-from tinygpu.program.step import Launch, Numbered, Program, loops_around
+from tinygpu.program.step import Array, Launch, Numbered, Program, Step, Sync, loops_around
+from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.target import CPU, of_cpu
@@ -30,6 +31,20 @@ def shown(statements: tuple[tree.Statement, ...]) -> str:
 
     body = format_statements(statements).rstrip("\n").split("\n")
     return "\n".join(["program {", *(f"  {line}" if line else "" for line in body), "}", ""])
+
+
+def textual(program: Program) -> Program:
+    """The program as its text says it, which has no word for the instruction that begins at a barrier, nor for the lanes that hold a fragment."""
+
+    def plain(step: Step) -> tuple[Step, ...]:
+        match step:
+            case Array(held=held) if held is not None:
+                return (replace(step, held=None),)
+            case Sync(begins=begins) if begins is not None:
+                return (replace(step, begins=None),)
+        return (step,)
+
+    return replace(program, launches=tuple(replace(one, body=map_steps(one.body, plain)) for one in program.launches))
 
 
 def render_machine(program: Program) -> str:

@@ -41,7 +41,7 @@ class Array:
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     strided: bool = False
-    held: Fragment | None = field(default=None, compare=False, repr=False)
+    held: Fragment | None = field(default=None, repr=False)
 
     @property
     def in_registers(self) -> Fragment | None:
@@ -119,7 +119,7 @@ class Sync(Call):
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    begins: Applied | None = field(default=None, compare=False, repr=False)
+    begins: Applied | None = field(default=None, repr=False)
 
     @property
     def called(self) -> str:
