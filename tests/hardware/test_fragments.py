@@ -12,11 +12,16 @@ import pytest
 
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.obligations import wellformed
 from tinygpu.pipeline import Proof, Refutation
-from tinygpu.program.render import render_machine
+from tinygpu.program.step import Step, Sync
+from tinygpu.program.traverse import map_steps
+from tinygpu.proof.certificate import program_text
 from tinygpu.proof.replay import misbehaviour
+from tinygpu.record import replace
 
 SPECS = Path(__file__).parent / "specs"
+LIBRARY = Path(__file__).parents[2] / "grammar/std/instructions.tgpu"
 STEMS = sorted(path.stem for path in SPECS.glob("*.tgpu"))
 # what is changed, by spec: text, what stands there instead, and the code that is said
 WRONG = {
@@ -127,10 +132,46 @@ def test_wrong_ones_are_refused_or_refuted(name: str) -> None:
     assert verdict.diagnostic.code.startswith(code), verdict.diagnostic.title
 
 
-def test_one_that_was_said_without_instructions_says_nothing_of_one_with_them() -> None:
-    fragments = (SPECS / "own_rows.tgpu").read_text(encoding="utf-8").replace("    warp barrier\n", "")
-    plain = render_machine(pipeline.program(pipeline.load_text(fragments).m)).replace("machine m", "machine plain")
-    both = pipeline.load_text(fragments + plain[plain.index("machine plain") :])
-    assert isinstance(pipeline.check(both.plain), Proof)
-    verdict = pipeline.check(both.m)
+@pytest.mark.parametrize("stem", STEMS)
+def test_they_read_back_from_their_own_text(stem: str) -> None:
+    for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines:
+        program = pipeline.program(machine)
+        (again,) = pipeline.load_text(program_text(program)).machines
+        assert pipeline.program(again).launches == program.launches
+        assert program_text(pipeline.program(again)) == program_text(program)
+
+
+def test_an_instruction_of_the_file_itself_is_part_of_the_text() -> None:
+    own = LIBRARY.read_text(encoding="utf-8")
+    start = own.index("instruction mma_m16n8k16[")
+    declared = own[start : own.index("\n}", start) + 3].replace("mma_m16n8k16", "own_mma")
+    text = declared + (SPECS / "one_warp.tgpu").read_text(encoding="utf-8").replace("mma_m16n8k16", "own_mma")
+    for machine in pipeline.load_text(text).machines:
+        proof = pipeline.check(machine)
+        assert isinstance(proof, Proof), proof.diagnostics[0].title
+        (again,) = pipeline.load_text(program_text(proof.program)).machines
+        assert pipeline.program(again).launches == proof.program.launches
+
+
+def test_a_note_that_is_not_true_of_its_steps_is_no_text() -> None:
+    (machine, *_) = pipeline.load(SPECS / "one_warp.tgpu").machines
+    program = pipeline.program(machine)
+
+    def other(step: Step) -> tuple[Step, ...]:
+        if isinstance(step, Sync) and step.begins:
+            c, a, b = step.begins.operands
+            return (replace(step, begins=replace(step.begins, operands=(c, (a[0], tuple(i + 16 for i in a[1])), b))),)
+        return (step,)
+
+    (launch,) = program.launches
+    assert {c.code for c in wellformed(replace(program, launches=(replace(launch, body=map_steps(launch.body, other)),)))} == {
+        "TG513"
+    }
+    assert not [*wellformed(program)]
+
+
+def test_a_wrong_one_is_wrong_in_its_own_text_too() -> None:
+    text = (SPECS / "own_rows.tgpu").read_text(encoding="utf-8").replace("    warp barrier\n", "")
+    (again,) = pipeline.load_text(program_text(pipeline.program(pipeline.load_text(text).m))).machines
+    verdict = pipeline.check(again)
     assert isinstance(verdict, Refutation) and verdict.diagnostic.code == "TG302"

@@ -9,7 +9,7 @@ import pytest
 from tests.program.library import SPECS, machines, reread
 from tinygpu import pipeline
 from tinygpu.derive.derive import derive
-from tinygpu.program.render import render_machine, textual
+from tinygpu.program.render import render_machine
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
 
@@ -36,6 +36,6 @@ def test_programs_read_back(path: Path) -> None:
     for machine in machines(path.read_text(encoding="utf-8")).values():
         program = derive(machine)
         again = reread(program, machine)
-        assert textual(again).launches == textual(program).launches
-        assert textual(again) == textual(program)
+        assert again.launches == program.launches
+        assert again == program
         parse(render_machine(program))

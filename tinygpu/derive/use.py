@@ -21,9 +21,9 @@ from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.machine import Machine
 from tinygpu.model.problems import Problems
 from tinygpu.model.tile import BLOCK, Stage
+from tinygpu.program.declared import placed
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
-from tinygpu.program.statement import placed
 from tinygpu.program.tiles import looped, number
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree

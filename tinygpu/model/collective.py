@@ -106,15 +106,13 @@ class Instruction:
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """Elements of an array that lanes hold in registers: tiles of an operand, next to each other in rows, for each group of lanes. The first indices
-    of an element number the `groups`, the others are those of `extents`. `lane` is the number of the lane at hand in its group. Of one that is not
-    `own` lanes touch any elements, so that it lies in memory."""
+    of an element number the `groups`, the others are those of `extents`. `lane` is the number of the lane at hand in its group."""
 
     instruction: str
     operand: Operand
     extents: tuple[int, ...]
     groups: tuple[Term, ...]
     lane: Term
-    own: bool = True
 
     @property
     def tiles(self) -> tuple[int, ...]:

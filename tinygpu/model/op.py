@@ -35,7 +35,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.node import nodes, rewritten
 
-Declared = tree.Param | tree.Monoid | tree.Op
+Declared = tree.Param | tree.Monoid | tree.Instruction | tree.Op
 Variant = tuple[tuple[str, str], ...]  # what a variable of a family, or a param, is
 
 
@@ -209,7 +209,7 @@ def variants(op: tree.Op) -> tuple[Variant, ...]:
 
 
 def source(file: tree.File, op: tree.Op, variant: Variant = ()) -> tuple[Declared, ...]:
-    """The params and monoids of the file, and the op with dtypes for the variables of its families.
+    """The params, monoids and instructions of the file, and the op with dtypes for the variables of its families.
 
     >>> from tinygpu.syntax.parse import parse
     >>> file = parse("op f[T in {f16, f32}](x: T[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }")
@@ -217,7 +217,8 @@ def source(file: tree.File, op: tree.Op, variant: Variant = ()) -> tuple[Declare
     >>> plain.families, plain.inputs[0].dtype
     ((), 'f16')
     """
-    shared = [d for d in file.declarations if isinstance(d, tree.Monoid) or (isinstance(d, tree.Param) and d.value is not None)]
+    beside = (d for d in file.declarations if isinstance(d, tree.Param | tree.Monoid | tree.Instruction))
+    shared = [d for d in beside if not isinstance(d, tree.Param) or d.value is not None]
     if not op.families:
         return (*shared, op)
     dtypes = dict(variant)
@@ -252,7 +253,7 @@ def said(file: tree.File, name: str) -> str:
     """The text of a machine with its ops and whatever they name, in the one style, without comments."""
     machine = next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name)
     ops = {op.name for op in machine.ops}
-    declared = [d for d in file.declarations if isinstance(d, tree.Param | tree.Monoid | tree.Op)]
+    declared = [d for d in file.declarations if isinstance(d, Declared)]
     mine = needed(tuple(d for d in declared if not isinstance(d, tree.Op) or d.name in ops), machine)
     return format_file(tree.File((*mine, machine)))
 

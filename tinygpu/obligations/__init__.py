@@ -26,7 +26,6 @@ from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.lanes import instances, of_any_width
 from tinygpu.program.read import reread
-from tinygpu.program.render import textual
 from tinygpu.program.step import Program
 
 REALS = value_of, value_of  # how values are seen, and guards: claims over the reals
@@ -76,11 +75,7 @@ def wellformed(program: Program) -> Iterator[Gap]:
     """What is wrong with a program as such."""
     label = (Label(program.span, "here"),)
     try:
-        reasons = (
-            []
-            if textual(reread(program)) == textual(program)
-            else ["its text says another program: something has another dtype, or layout"]
-        )
+        reasons = [] if reread(program) == program else ["its text says another program: something has another dtype, or layout"]
     except TinygpuError as error:
         reasons = [d.title for d in error.diagnostics]
     except ValueError as error:

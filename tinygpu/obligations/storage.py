@@ -49,7 +49,7 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     cells = arrays_in(launch.body, "thread")
     words = sum((prod(c.extents, start=lift(1)) * max(1, BYTES[c.dtype] // 4) for c in cells), start=lift(0))
-    fragments = [(a, a.in_registers) for a in arrays_in(launch.body, "block") if a.in_registers is not None]
+    fragments = [(a, a.held) for a in arrays_in(launch.body, "block") if a.held is not None]
     words = words + sum(held.registers * max(1, BYTES[a.dtype] // 4) for a, held in fragments)
     labels = tuple(Label(a.span, f"{a.name} lives in registers") for a in (*cells, *(a for a, _ in fragments)))
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"

@@ -42,7 +42,7 @@ def names_of(program: Program) -> set[str]:
 
 def in_block(launch: Launch) -> tuple[Array, ...]:
     """The arrays that lie in a block's memory: all of a block but those that lanes hold in registers."""
-    return tuple(a for a in arrays_in(launch.body, "block") if a.in_registers is None)
+    return tuple(a for a in arrays_in(launch.body, "block") if a.held is None)
 
 
 def shared_bytes(array: Array) -> int:

@@ -10,23 +10,23 @@ elements, but for the instructions, which exchange them. What is proved of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinygpu.category.linear import polynomial
-from tinygpu.category.term import Axis, Const, Fold, Term, Var, reads
-from tinygpu.diagnostic import Span
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, reads
 from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
-from tinygpu.model.collective import TOGETHER, Fragment, Instruction, Operand, joined, split
-from tinygpu.model.instruction import library, shipped
+from tinygpu.model.collective import TOGETHER, Fragment, Operand, joined, split
+from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
 from tinygpu.program.expression import expression
-from tinygpu.program.tiles import Begun, Exprs, Tiles, form, has, lanes_of, looped, number, plus
-from tinygpu.record import dataclass, field, fields, replace
+from tinygpu.program.operands import Operands
+from tinygpu.program.tiles import Begun, Exprs, Tiles, lanes_of, looped, number, plus
+from tinygpu.record import dataclass, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node, nodes, rewritten
-from tinygpu.syntax.target import ARCHITECTURES
 
 if TYPE_CHECKING:
     from tinygpu.program.read import Reader
@@ -39,17 +39,20 @@ def written_out(reader: Reader, body: tuple[tree.Statement, ...], block: Sequenc
     if not any(isinstance(node, HELD) for node in nodes(body)):
         return body
     shared = {n.name: n for n in nodes(body) if isinstance(n, tree.Array) and n.space == "shared"}
-    return Fragments(reader, tuple(block), shared).statements(body)
+    tiles: dict[str, Tiles] = {}
+    return Fragments(reader, tuple(block), Operands(reader, shared, tiles), tiles).statements(body)
 
 
 @dataclass(slots=True)
 class Fragments:
-    """The reader of the launch, the factors of its block, its fragments by name, and its arrays in shared memory."""
+    """The reader of the launch, the factors of its block, what instructions take there, its fragments by name, and the loops around a place whose
+    ends are numbers."""
 
     reader: Reader
     block: tuple[Axis, ...]
-    shared: Mapping[str, tree.Array]
-    tiles: dict[str, Tiles] = field(default_factory=dict)
+    operands: Operands
+    tiles: dict[str, Tiles]
+    around: tuple[Axis, ...] = ()
 
     @property
     def say(self) -> Any:
@@ -68,26 +71,48 @@ class Fragments:
                 yield from self.done(one)
             case tree.Cells():
                 yield from self.each(one)
-            case tree.For() | tree.If():
+            case tree.For(name):
+                number = None if one.extent is None else index(one.extent, replace(self.reader.constants(), problems=Problems()))
+                inner = replace(self, around=(*self.around, Axis(name, number))) if isinstance(number, Const) else self
+                yield replace(one, body=inner.statements(one.body))
+            case tree.If():
                 yield replace(one, body=self.statements(one.body))
             case _:
-                for cell in nodes(one):
-                    if isinstance(cell, tree.Cell) and cell.name in self.tiles:
-                        self.say("TG182.outside", cell.span, self.tiles[cell.name].span, name=cell.name)
-                        return
-                yield one
+                cells = (node for node in nodes(one) if isinstance(node, tree.Cell) and node.name in self.tiles)
+                if strange := next((cell for cell in cells if not self.has(cell)), None):
+                    self.say("TG182.outside", strange.span, self.tiles[strange.name].span, name=strange.name)
+                    return
+                yield rewritten(one, self.inside)
+
+    def has(self, cell: tree.Cell) -> bool:
+        """Whether the lane at hand has an element that is named by its place."""
+        held, free = self.tiles[cell.name].held, dict[str, Term | None].fromkeys(n for e in cell.index for n in names_in(e))
+        place = tuple(index(e, replace(self.reader.constants(), problems=Problems(), indices=free)) for e in cell.index)
+        return (
+            len(place) == len(held.extents)
+            and simplify(held.mine((*held.groups, *place)), Region((*self.block, *self.around))) == TRUE
+        )
+
+    def inside(self, node: Any) -> Any:
+        """An element of a fragment, with the number of its warp."""
+        return (
+            self.tiles[node.name].cell(node.index, node.span) if isinstance(node, tree.Cell) and node.name in self.tiles else node
+        )
 
     # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def declared(self, one: tree.Fragment) -> Iterator[tree.Statement]:
         """An array of each warp."""
         say = self.say
-        instruction = next(iter(self.called(one.instruction, one.span)), None)
+        instruction = next(iter(self.operands.called(one.instruction, one.span)), None)
         if instruction is None:
             return
         dtype = self.reader.scope(()).dtype(one.dtype, one.span)
         operands = [
-            o for i in self.called(one.instruction, one.span) for o in i.operands if o.name == one.operand and o.kind == "fragment"
+            o
+            for i in self.operands.called(one.instruction, one.span)
+            for o in i.operands
+            if o.name == one.operand and o.kind == "fragment"
         ]
         fitting = [o for o in operands if o.dtype == dtype]
         if not fitting:
@@ -98,32 +123,20 @@ class Fragments:
             return
         numbers = tuple(index(e, self.reader.constants()) for e in one.extents)
         extents = tuple(int(n.value) for n in numbers if isinstance(n, Const))
-        count = TOGETHER[instruction.level]
+        count, box = TOGETHER[instruction.level], fitting[0].shape
         found = lanes_of(self.block, count)
         if found is None:
             say("TG182.threads", one.span, level=instruction.level, count=count)
             return
         groups, lane = found
-        ahead = tuple(n for _, n in groups)
-        own = extents[: len(ahead)] != ahead or len(extents) != len(ahead) + len(fitting[0].shape)
-        box, extents = fitting[0].shape, extents if own else extents[len(ahead) :]
         if len(extents) != len(box) or any(e % b or e < b for e, b in zip(extents, box, strict=True)):
             say("TG182.extents", one.span, box=" × ".join(map(str, box)), operand=f"{one.instruction}.{one.operand}")
             return
-        self.reader.written.held[one.name] = held = Fragment(
-            one.instruction, fitting[0], extents, tuple(e for e, _ in groups), lane, own
-        )
-        if own:
-            self.tiles[one.name] = Tiles(one.name, extents, fitting[0], held.groups, lane, one.span)
-        yield tree.Array("fragment", one.name, one.dtype, tuple(number(e, one.span) for e in (*ahead, *extents)), span=one.span)
-
-    def called(self, name: str, span: Span) -> tuple[Instruction, ...]:
-        """The instructions of that name; none after a message."""
-        own = tuple(one for one in self.reader.machine.instructions if one.name == name)
-        found = own or shipped(name)
-        if not found:
-            self.say("TG182.name", span, near=library(), name=name)
-        return found
+        held = Fragment(one.instruction, fitting[0], extents, tuple(e for e, _ in groups), lane)
+        self.reader.written.held[one.name] = held
+        self.tiles[one.name] = Tiles(one.name, held, one.span)
+        whole = (*(n for _, n in groups), *extents)
+        yield tree.Array("fragment", one.name, one.dtype, tuple(number(e, one.span) for e in whole), span=one.span)
 
     # ── the cells that a lane has ──────────────────────────────────────────────────────────────────────────────────
 
@@ -136,10 +149,10 @@ class Fragments:
         if held := [node for node in nodes(one.body) if isinstance(node, HELD)]:
             say("TG182.nested", held[0].span, name=one.array)
             return
-        if len(one.names) != len(tiles.extents) or len({*one.names}) < len(one.names):
-            say("TG182.names", one.span, tiles.span, name=one.array, count=len(tiles.extents))
+        if len(one.names) != len(tiles.held.extents) or len({*one.names}) < len(one.names):
+            say("TG182.names", one.span, tiles.span, name=one.array, count=len(tiles.held.extents))
             return
-        turns, place = self.elements(tiles, tiles.operand, tiles.extents)
+        turns, place = self.elements(tiles, tiles.held.operand, tiles.held.extents, self.fresh)
         own = dict(zip(one.names, place, strict=True))
 
         def put(node: Any) -> Any:
@@ -154,7 +167,7 @@ class Fragments:
             made = replace(node, **{f.name: put(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
             return replace(made, index=tuple(map(flat, made.index))) if isinstance(made, tree.Cell) else made
 
-        operand = tiles.operand
+        operand = tiles.held.operand
         near = operand.cells[-1:] == operand.places[-1][-1:]  # then the innermost loop goes along the last index
         yield from looped(turns, tuple(put(one.body)), one.span, turns[-1][0] if near else "")
 
@@ -163,21 +176,23 @@ class Fragments:
         other, names = self.tiles[cell.name], tuple(tree.Name(n) for n in one.names)
         if cell.index != names:
             self.say("TG182.place", cell.span, other.span, name=cell.name, names=", ".join(one.names))
-        elif other.extents != tiles.extents or other.own != tiles.own:
+        elif other.held.extents != tiles.held.extents or other.own != tiles.own:
             self.say("TG182.own", cell.span, other.span, name=cell.name, other=one.array)
         return other.cell(place, cell.span)
 
-    def elements(self, tiles: Tiles, operand: Operand, extents: tuple[int, ...]) -> tuple[list[tuple[str, int]], Exprs]:
+    def elements(
+        self, tiles: Tiles, operand: Operand, extents: tuple[int, ...], called: Callable[[str], str]
+    ) -> tuple[list[tuple[str, int]], Exprs]:
         """The loops over the tiles and registers of a lane, for so many elements along each index, and the element there."""
         turns: list[tuple[str, int]] = []
         starts: list[tree.Expr | None] = []
         for extent, box in zip(extents, operand.shape, strict=True):
-            name = self.fresh("tile") if extent > box else ""
+            name = called("tile") if extent > box else ""
             turns += [(name, extent // box)] if name else []
             starts.append(tree.Binary("*", tree.Name(name), number(box)) if name else None)
-        digits = dict(split(operand.lanes, tiles.lane))
+        digits = dict(split(operand.lanes, tiles.held.lane))
         for digit in operand.cells:
-            name = self.fresh(digit.name)
+            name = called(digit.name)
             turns.append((name, digit.extent))
             digits[digit.name] = Var(name)
         inside = (expression(joined(place, digits)) for place in operand.places)
@@ -187,13 +202,13 @@ class Fragments:
 
     def done(self, one: tree.Instruct) -> Iterator[tree.Statement]:
         """What each lane does of an instruction: its elements of the target, or what it has of the operand that goes there."""
-        before, found = self.reader.problems.told, self.chosen(one)
-        if found is None or not self.allowed(found, one) or self.reader.problems.told > before:
+        before, found = self.reader.problems.told, self.operands.chosen(one)
+        if found is None or not self.operands.allowed(found, one) or self.reader.problems.told > before:
             return
         there = dict(zip((o.name for o in found.operands), one.operands, strict=True))
         (equation,) = found.op.equations
         fold = equation.value if isinstance(equation.value, Fold) and equation.value.monoid == found.update else None
-        inner = [(axis.name, self.fresh(axis.name), axis.extent) for axis in fold.axes] if fold else []
+        inner = [(axis.name, self.reader.hidden(axis.name), axis.extent) for axis in fold.axes] if fold else []
         source = (
             equation.target
             if found.operand(equation.target).kind == "fragment"
@@ -201,7 +216,7 @@ class Fragments:
         )
         names = {r.tensor: r.index for r in reads(equation.value)} | {equation.target: tuple(Var(a.name) for a in equation.axes)}
         tiles = self.tiles[there[source].name]
-        turns, place = self.elements(tiles, found.operand(source), found.operand(source).shape)
+        turns, place = self.elements(tiles, found.operand(source), found.operand(source).shape, self.reader.hidden)
         own: dict[str, tree.Expr] = {v.name: e for v, e in zip(names[source], place, strict=True) if isinstance(v, Var)}
         own |= {name: tree.Name(new) for name, new, _ in inner}
 
@@ -224,72 +239,9 @@ class Fragments:
             for cell in one.operands
         }
         key = self.fresh(one.name)
-        self.reader.written.begun[key] = Begun(found, tuple(first[cell.name] for cell in one.operands), tiles.lane)
+        self.reader.written.begun[key] = Begun(found, tuple(first[cell.name] for cell in one.operands), tiles.held.lane)
         meet = tree.Sync("instruction barrier", span=one.span)
         yield from (replace(meet, begins=key), *looped(turns, (step,), one.span), meet)
-
-    def chosen(self, one: tree.Instruct) -> Instruction | None:
-        """The instruction of that name for operands like these; None after a message."""
-        known = self.called(one.name, one.span)
-        fitting = [i for i in known if len(i.operands) == len(one.operands) and all(map(self.fits, i.operands, one.operands))]
-        if known and not fitting:
-            takes = dict.fromkeys(
-                ", ".join(f"{o.name}: {o.dtype}[{', '.join(map(str, o.shape))}]" for o in i.operands) for i in known
-            )
-            self.say("TG182.operands", one.span, name=one.name, takes=" or ".join(takes))
-        return fitting[0] if fitting else None
-
-    def fits(self, operand: Operand, cell: tree.Cell) -> bool:
-        """Whether an operand may be a tile there: of a fragment that lies as the instruction wants it, or of an array in shared memory."""
-        if operand.kind != "fragment":  # of an array of several tiles, the first indices say which
-            array, dtypes = self.shared.get(cell.name), self.reader.scope(()).dtypes
-            held = "" if array is None else dtypes.get(array.dtype, array.dtype)
-            return len(cell.index) >= len(operand.shape) and held == operand.dtype
-        tiles = self.tiles.get(cell.name)
-        return (
-            tiles is not None
-            and len(cell.index) == len(operand.shape)
-            and tiles.operand.dtype == operand.dtype
-            and all(e % s == 0 == s % b for e, s, b in zip(tiles.extents, operand.shape, tiles.operand.shape, strict=True))
-            and form(operand) == form(tiles.operand, operand.shape)
-        )
-
-    def allowed(self, found: Instruction, one: tree.Instruct) -> bool:
-        """Whether the machine's architecture has the instruction, which is over when the step is, and its operands are whole tiles."""
-        arch = self.reader.machine.arch or ARCHITECTURES[1]
-        if found.unit:
-            self.say("TG182.later", one.span, name=one.name)
-        elif not any(has(arch, needed) for needed in found.archs):
-            self.say("TG182.arch", one.span, name=one.name, arch=arch, known=found.archs)
-        else:
-            for operand, cell in zip(found.operands, one.operands, strict=True):
-                if operand.kind == "fragment":
-                    self.whole(cell, cell.index, operand.shape)
-                else:
-                    self.rows(cell, operand)
-            return True
-        return False
-
-    def whole(self, cell: tree.Cell, inside: Exprs, boxes: Sequence[int]) -> None:
-        """Says where a tile begins in the middle of one."""
-        for expr, box in zip(inside, boxes, strict=True):
-            free: dict[str, Term | None] = dict.fromkeys(names_in(expr))
-            start = index(expr, replace(self.reader.constants(), indices=free))
-            if any(factor % box for factor in polynomial(start).values()):
-                self.say("TG182.tile", expr.span, box=box, name=cell.name)
-
-    def rows(self, cell: tree.Cell, operand: Operand) -> None:
-        """Says where the rows that lanes name are not 16 bytes in a piece, at a multiple of 16 bytes."""
-        array, named = self.shared[cell.name], {*operand.cells}
-        (axis, piece), *others = [(at, d.extent) for at, place in enumerate(operand.places) for d in place if d not in named]
-        numbers = [index(e, self.reader.constants()) for e in (*array.extents[-1:], *(array.place.args if array.place else ()))]
-        values = [int(n.value) if isinstance(n, Const) else 0 for n in numbers]
-        swizzled = array.place is not None and array.place.kind == "swizzle"
-        fine = (len(values) > 2 and 1 << values[2] >= piece) if swizzled else sum(values) % piece == 0
-        if others or axis != len(operand.shape) - 1 or values[0] % piece or not fine or array.order:
-            self.say("TG182.rows", cell.span, array.span, name=cell.name, piece=piece)
-        else:
-            self.whole(cell, cell.index[-1:], [piece])
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""

@@ -8,6 +8,7 @@ does nothing outside of its own ends; kernels begin and end it there. What ends 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import upper
@@ -46,6 +47,21 @@ def loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[S
     own = conjunction(*above, *(Var(name) < stop for stop in _each("min", end) if stop != axis.extent))
     body = reader.inner(statement.body, (*axes, axis))
     return (*held, For(axis, body if own == TRUE else (If(own, body, span),), span))
+
+
+def listed(reader: Reader, statement: tree.For) -> Iterator[int]:
+    """What a loop goes through whose turns are known: the values that it lists, or of one around launches all up to its end, a number too."""
+    values = statement.extent is None
+    ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
+    numbers: list[int] = []
+    for expr in ends:
+        value = index(expr, reader.constants())
+        if not isinstance(value, Const):
+            return  # said: only numbers and params are known there
+        if values:
+            yield int(value.value)
+        numbers.append(int(value.value))
+    yield from () if values else range(*numbers)
 
 
 def _each(op: str, end: Term) -> tuple[Term, ...]:

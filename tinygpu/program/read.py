@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import DTYPES, Axis, Const, Term
-from tinygpu.category.text import claimed
+from tinygpu.category.text import claimed, unused
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
@@ -18,18 +18,19 @@ from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op, Tensor, words
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.value import condition, index
+from tinygpu.model.value import condition
 from tinygpu.model.work import extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied, stored
+from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import expression
 from tinygpu.program.fragments import written_out
-from tinygpu.program.loops import loop
+from tinygpu.program.loops import listed, loop
 from tinygpu.program.parts import Parts
 from tinygpu.program.pending import unchanged
 from tinygpu.program.render import launched
 from tinygpu.program.space import SPACES
-from tinygpu.program.statement import read_array, read_step, to_array
+from tinygpu.program.statement import read_step
 from tinygpu.program.step import Array, Launch, Program, Step
 from tinygpu.program.tiles import Written
 from tinygpu.program.traverse import written
@@ -54,8 +55,11 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
 def reread(program: Program) -> Program:
     """`program → the program that its own statements give`, the same one where it is well formed. Raises TinygpuError where they give none,
     and ValueError where there is something that no text has."""
-    reader = Reader(Machine(program.name, program.op, (), arch=program.arch), made=-sum(1 for _ in program.steps))  # as many more
-    launches = unchanged(program.op, reader.launches((*map(to_array, program.workspaces), *launched(program))), reader.problems)
+    text = (*map(to_array, program.workspaces), *launched(program))
+    own = program.machine.instructions if program.machine else ()
+    machine = Machine(program.name, program.op, (), arch=program.arch, instructions=own)
+    reader = Reader(machine, made=-sum(1 for _ in program.steps), taken=words(text))  # as many more
+    launches = unchanged(program.op, reader.launches(text), reader.problems)
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
     return replace(program, launches=launches, where=where, workspaces=tuple(reader.workspaces))
@@ -207,10 +211,18 @@ class Reader:
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""
+        return claimed(name, self.known(), "")
+
+    def hidden(self, name: str) -> str:
+        """A name for what no text says, the same one each time."""
+        return unused(f"{name}_", self.known())
+
+    def known(self) -> set[str]:
+        """Every name of the text, and those that were made since."""
         given = (Launch(one.grid, one.block, ()) for one in self.machine.launches)  # whose factors its text may not speak of
         known = names_of(Program("", self.op, tuple(given))) | words((self.machine.program, self.op.source))
         self.taken |= self.taken or {*known, *self.declared}
-        return claimed(name, self.taken, "")
+        return self.taken
 
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
@@ -268,26 +280,12 @@ class Reader:
         name, before = statement.name, len(self.problems)
         if self.scope(axes).hides(name, statement.span, "the loop"):
             return
-        for value in self.values(statement):
+        for value in listed(self, statement):
             if len(self.problems) > before:
                 break  # the other values would mostly say the same
             self.listed[name] = value
             yield value
             del self.listed[name]
-
-    def values(self, statement: tree.For) -> Iterator[int]:
-        """What a loop goes through: the values that it lists, or of one around launches all up to its end, a number too."""
-        listed = statement.extent is None
-        ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
-        numbers: list[int] = []
-        for expr in ends:
-            value = index(expr, self.constants())
-            if not isinstance(value, Const):
-                return  # said: only numbers and params are known there
-            if listed:
-                yield int(value.value)
-            numbers.append(int(value.value))
-        yield from () if listed else range(*numbers)
 
     def extent(self, expr: tree.Expr, name: str, constant: bool, axes: tuple[Axis, ...] = ()) -> Term:
         """An extent: a number for cells and unrolled loops, a term over the sizes for the others."""

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from tinygpu.category.term import Axis
 from tinygpu.model.op import needed
+from tinygpu.program.declared import to_array
 from tinygpu.program.expression import expression
-from tinygpu.program.statement import to_array, to_statement
-from tinygpu.program.step import Array, Launch, Numbered, Program, Step, Sync, loops_around
-from tinygpu.program.traverse import map_steps
+from tinygpu.program.statement import to_statements
+from tinygpu.program.step import Launch, Numbered, Program, arrays_in, loops_around
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.node import rewritten
 from tinygpu.syntax.target import CPU, of_cpu
 
 
 def render(program: Program) -> str:
     """`program → text`: the `program { … }` clause. It parses, and reads back to an equal program."""
-    return shown(to_statements(program))
+    return shown(program_statements(program))
 
 
 def shown(statements: tuple[tree.Statement, ...]) -> str:
@@ -31,20 +33,6 @@ def shown(statements: tuple[tree.Statement, ...]) -> str:
 
     body = format_statements(statements).rstrip("\n").split("\n")
     return "\n".join(["program {", *(f"  {line}" if line else "" for line in body), "}", ""])
-
-
-def textual(program: Program) -> Program:
-    """The program as its text says it, which has no word for the instruction that begins at a barrier, nor for the lanes that hold a fragment."""
-
-    def plain(step: Step) -> tuple[Step, ...]:
-        match step:
-            case Array(held=held) if held is not None:
-                return (replace(step, held=None),)
-            case Sync(begins=begins) if begins is not None:
-                return (replace(step, begins=None),)
-        return (step,)
-
-    return replace(program, launches=tuple(replace(one, body=map_steps(one.body, plain)) for one in program.launches))
 
 
 def render_machine(program: Program) -> str:
@@ -63,7 +51,7 @@ def to_machine(program: Program) -> tree.Machine:
     return tree.Machine(
         name,
         (tree.Name(program.op.name.partition("[")[0]),),
-        (*work, tree.ProgramClause(to_statements(program))),
+        (*work, tree.ProgramClause(program_statements(program))),
         program.arch or None,
         where,
     )
@@ -78,7 +66,7 @@ def plain_name(title: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in title.removesuffix("]"))
 
 
-def to_statements(program: Program) -> tuple[tree.Statement, ...]:
+def program_statements(program: Program) -> tuple[tree.Statement, ...]:
     """`program → statements`, without spans. One launch is its body; several are `launch` statements with their work objects, after
     the workspaces between them."""
     launches: tuple[tree.Statement, ...] = launched(program)
@@ -99,9 +87,20 @@ def launched(program: Program) -> tuple[tree.Statement, ...]:
             if axis is not None:
                 yield tree.For(axis.name, expression(axis.extent), tuple(each(run, depth + 1)))
             for _, one in run if axis is None else ():
-                yield tree.LaunchStatement(levels(one), tuple(to_statement(step, scalars) for step in one.body))
+                yield tree.LaunchStatement(levels(one), in_warps(one, to_statements(one.body, scalars)))
 
     return tuple(each(tuple(enumerate(program.launches)), 0))
+
+
+def in_warps(launch: Launch, body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+    """The statements of a launch, with elements of a fragment by the indices that they have in the warp at hand."""
+    warps = {a.name: tuple(map(expression, a.held.groups)) for a in arrays_in(launch.body, "block") if a.held}
+
+    def put(node: Any) -> Any:
+        here = warps.get(node.name) if isinstance(node, tree.Cell) else None
+        return replace(node, index=node.index[len(here) :]) if here and node.index[: len(here)] == here else node
+
+    return rewritten(body, put) if warps else body
 
 
 def several(program: Program) -> bool:

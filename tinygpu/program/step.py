@@ -44,14 +44,9 @@ class Array:
     held: Fragment | None = field(default=None, repr=False)
 
     @property
-    def in_registers(self) -> Fragment | None:
-        """Which lanes have its elements in registers, if they do."""
-        return self.held if self.held and self.held.own else None
-
-    @property
     def held_alone(self) -> bool:
         """Whether each element is in registers of one thread."""
-        return self.owner == "thread" or self.in_registers is not None
+        return self.owner == "thread" or self.held is not None
 
     @property
     def owner(self) -> Owner:

@@ -28,28 +28,25 @@ Own: TypeAlias = dict[int, tuple[int, int, int]]  # by a lane digit: which index
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A fragment: how many elements it has along each index, the operand that its tiles are, and which warp and lane is at hand."""
+    """A fragment in a text: its name, which lanes have which of its elements, and where it is declared."""
 
     name: str
-    extents: tuple[int, ...]
-    operand: Operand
-    warp: tuple[Term, ...]
-    lane: Term
+    held: Fragment
     span: Span
 
     @property
     def own(self) -> Own:
         """Which lane has an element."""
         found: Own = {}
-        for axis, place in enumerate(self.operand.places):
+        for axis, place in enumerate(self.held.operand.places):
             for digit, beside in beside_of(place):
-                if digit in self.operand.lanes:
-                    found[self.operand.lanes.index(digit)] = (axis, beside, digit.extent)
+                if digit in self.held.operand.lanes:
+                    found[self.held.operand.lanes.index(digit)] = (axis, beside, digit.extent)
         return found
 
     def cell(self, place: Exprs, span: Span) -> tree.Cell:
         """The element of the warp at hand."""
-        return tree.Cell(self.name, (*map(expression, self.warp), *place), span=span)
+        return tree.Cell(self.name, (*map(expression, self.held.groups), *place), span=span)
 
 
 @dataclass(frozen=True, slots=True)

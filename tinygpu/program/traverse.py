@@ -53,6 +53,19 @@ def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) ->
     return tuple(new for step in body for new in change(with_body(step, map_steps(body_of(step), change))))
 
 
+def together(body: Iterable[Step]) -> Iterator[Step]:
+    """Steps in order, as a text has them: of an instruction that step which begins it, without what its lanes do.
+
+    >>> [one.word for one in together((Sync("warp"), Sync()))]
+    ['warp barrier', 'barrier']
+    """
+    rest = iter(body)
+    for step in rest:
+        yield step
+        if isinstance(step, Sync) and step.begins:
+            next(one for one in rest if isinstance(one, Sync))
+
+
 def map_every(body: Iterable[Step], change: Callable[[Term], Term]) -> Body:
     """The body with another term for each of all its steps."""
     return map_steps(body, lambda step: (map_terms(step, change),))

@@ -100,7 +100,7 @@ def axioms(program: Program) -> tuple[str, ...]:
         match step:
             case Sync():
                 found.add(step.word)
-            case Array(owner="block", in_registers=None):
+            case Array(owner="block", held=None):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()

@@ -25,7 +25,7 @@ Held = Mapping[str, Fragment]
 
 def fragments_of(launch: Launch) -> Held:
     """The arrays of a launch that lanes have in registers."""
-    return {a.name: a.in_registers for a in arrays_in(launch.body, "block") if a.in_registers is not None}
+    return {a.name: a.held for a in arrays_in(launch.body, "block") if a.held is not None}
 
 
 def registered(launch: Launch) -> Launch:
@@ -53,7 +53,7 @@ class _Registers:
         """Steps in order; those of an instruction are gone."""
         for step in rest:
             match step:
-                case Array(name, in_registers=Fragment() as fragment):
+                case Array(name, held=Fragment() as fragment):
                     yield Array(name, step.dtype, (Const(fragment.count),), LOCAL, span=step.span)
                 case Sync(begins=Applied() as one):
                     yield replace(step, begins=replace(one, operands=tuple(self.operands(one, region))))

@@ -52,8 +52,7 @@ class Arrays(Node):
 class Fragment(
     Node, held="name dtype extents instruction operand", shown="fragment {name}: {dtype}[{extents}] of {instruction}.{operand}"
 ):
-    """`fragment acc: f32[32, 32] of mma_m16n8k16.c`: cells of a warp, as many tiles of that operand as the extents hold. With the warps' extents in
-    front it is written out, and lies in the block's memory."""
+    """`fragment acc: f32[32, 32] of mma_m16n8k16.c`: cells of a warp, as many tiles of that operand as the extents hold."""
 
     name: str
     dtype: str

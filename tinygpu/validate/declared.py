@@ -40,7 +40,7 @@ def own(
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
     """The thread's cells: in order those of the program, but what wide accesses fill and empty is the text's own."""
     moved = {n for stmt in inner.body for node in ast.walk(stmt) for n in _moved(node, names)}
-    wanted = [a for a in arrays_in(launch.body) if a.owner == "thread" or a.in_registers is not None]
+    wanted = [a for a in arrays_in(launch.body) if a.owner == "thread" or a.held is not None]
     numbers, cells = ([s for s in wanted if bool(s.extents) is many] for many in (False, True))
     for name, stmt in declared.items():
         assert isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call)
@@ -55,9 +55,7 @@ def own(
             local = cells.pop(0)
             extents = tuple(int(e.value) for e in local.extents if isinstance(e, Const))
             extents, wants = (
-                (extents, in_register(local.dtype))
-                if local.in_registers is None
-                else ((local.in_registers.count,), in_memory(local.dtype))
+                (extents, in_register(local.dtype)) if local.held is None else ((local.held.count,), in_memory(local.dtype))
             )
             if (shape, item) != (extents, wants):
                 raise Differs(stmt, f"declares {shape} cells of {item}", f"{local.name} has {extents} of {wants}")

@@ -51,8 +51,8 @@ class Meaning:
         if array.owner == "thread" or array.strided or (array.space == INPUT and not array.extents):
             return tuple(map(self.term, index))
         index = tuple(map(self.term, index))
-        if array.in_registers is not None:
-            return (array.in_registers.cell(index),)
+        if array.held is not None:
+            return (array.held.cell(index),)
         return (shared_address(array.extents, array.layout, index) if array.owner == "block" else row_major(array.extents, index),)
 
     def axes(self, name: str) -> int:
