@@ -20,17 +20,18 @@ from tinygpu.program.step import Program
 from tinygpu.proof.assumed import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
+INSTRUCTION = r"\b(mma|ldmatrix|stmatrix)_\w+\("
 WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
     "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
     "warp barrier": r"\bwarp barrier\b",
-    "instruction barrier": r"\binstruction barrier\b",
+    "instruction barrier": rf"\binstruction barrier\b|{INSTRUCTION}",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
     "asynchronous copy": r"\basync\b",
     "shared memory": r"\bshared\b",
     "wide access": r"\bin vector\b",
-    "lanes": r"\bshuffle_|\b(warp|instruction) barrier\b",
+    "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|{INSTRUCTION}",
 }
 OF_LAWS = {"powers", "limits of functions"}
 

@@ -179,7 +179,7 @@ class Text:
     def place(self, operand: Operand, stage: Stage) -> list[Term]:
         """Where in its tile an element of an operand lies."""
         index = self.of.index(operand.name)
-        return [simplify(stage.sides[axis].inside(index[axis]), self.of.box) for axis in long(stage)]
+        return [simplify(substitute(stage.sides[axis].inside(index[axis]), self.of.digits), self.of.box) for axis in long(stage)]
 
     def mover(self, operand: Operand) -> Instruction | None:
         """The instruction that brings in rows of an operand's tile, if one does."""

@@ -23,7 +23,7 @@ from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.pending import is_copy
 from tinygpu.program.step import Applied, Array, Assign, Commit, For, Ghost, If, Step, Sync, Wait
-from tinygpu.program.traverse import together
+from tinygpu.program.traverse import in_calls
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
@@ -60,7 +60,7 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
 
 def to_statements(body: tuple[Step, ...], scalars: Scalars = frozenset()) -> tuple[tree.Statement, ...]:
     """`steps → statements`: an instruction is one."""
-    return tuple(to_statement(step, scalars) for step in together(body))
+    return tuple(to_statement(step, scalars) for step in in_calls(body))
 
 
 def line(step: Step, scalars: Scalars = frozenset()) -> str:

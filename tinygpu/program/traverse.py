@@ -53,17 +53,17 @@ def map_steps(body: Iterable[Step], change: Callable[[Step], Iterable[Step]]) ->
     return tuple(new for step in body for new in change(with_body(step, map_steps(body_of(step), change))))
 
 
-def together(body: Iterable[Step]) -> Iterator[Step]:
+def in_calls(body: Iterable[Step]) -> Iterator[Step]:
     """Steps in order, as a text has them: of an instruction that step which begins it, without what its lanes do.
 
-    >>> [one.word for one in together((Sync("warp"), Sync()))]
+    >>> [one.word for one in in_calls((Sync("warp"), Sync()))]
     ['warp barrier', 'barrier']
     """
     rest = iter(body)
     for step in rest:
         yield step
         if isinstance(step, Sync) and step.begins:
-            next(one for one in rest if isinstance(one, Sync))
+            next((one for one in rest if isinstance(one, Sync)), None)
 
 
 def map_every(body: Iterable[Step], change: Callable[[Term], Term]) -> Body:
