@@ -31,6 +31,7 @@ OPS = {  # name: the op, its indices that are only ever of outputs, and those th
     "softmax": ("(x: f32[M, K]) -> (y: f32[M, K]) where K >= 1 {\n m[i] = max[k] x[i, k]\n s[i] = sum[k] exp(x[i, k] - m[i])\n y[i, k] = exp(x[i, k] - m[i]) / s[i] }", "i", "k"),
     "bits": ("(x: u32[M, K], y: u32[N]) -> (z: u32[M, N]) { z[i, j] = (y[j] >> 3 & 5) ^ (fold xor[k] x[i, k] << 1) }", "ij", "k"),
     "digits": ("(x: u32[M], y: u32[N], t: f32[16, 4]) -> (z: f32[M, N]) { z[i, j] = t[u32(x[i] * 2654435761) >> 28, y[j] & 3] }", "ij", ""),
+    "shifts": ("(x: f32[M, N], t: f32[4]) -> (y: f32[M, N]) { y[i, j] = x[i >> j % 4, j] + t[(i & (1 << j % 3) - 1) << j % 3 >> j % 3] }", "ij", ""),
     "places": ("(x: f32[M, K], v: f32[K]) -> (z: f32[M], p: i32[M]) where K >= 1, K <= 999 { q[i] = argmax[k] x[i, k]\n z[i] = v[q[i]]\n p[i] = q[i] }", "i", "k"),
     "ends": ("(x: f32[K], off: i32[M + 1]) -> (s: f32[M]) { s[i] = sum[k in off[i] .. off[i + 1]] x[k] }", "i", "k"),
     "strides": ("(x: f32[M, N] strided, w: f32[N]) -> (y: f32[M, N] strided inplace x) { y[i, j] = x[i, j] * w[j] + w[j] }", "ij", ""),
