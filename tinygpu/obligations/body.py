@@ -13,6 +13,8 @@ from itertools import count
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.powers import factors as product_of
+from tinygpu.category.powers import joined
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
 from tinygpu.category.term import (
@@ -28,9 +30,11 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     folds,
+    fresh,
     negation,
     outer_folds,
     outside,
+    reads,
     substitute,
     tensors,
     text,
@@ -145,9 +149,9 @@ def one_more(value: Term, claim: Term, point: Region) -> Term:
 
 
 def united(value: Term, claim: Term) -> tuple[Term, Term]:
-    """Both with one binder for a fold that stands twice, where the claim has several."""
+    """Both with one binder for a fold that stands twice, where one of them has several."""
     first: dict[Term, Term] = {}
-    if len(outer_folds(claim)) > 1:
+    if len(outer_folds(claim)) > 1 or (folds(claim) and len(outer_folds(value)) > 1):
         for fold in (*outer_folds(claim), *outer_folds(value)):
             one = first.setdefault(neat(fold, OPENED), fold)
             value, claim = put(value, fold, one), put(claim, fold, one)
@@ -195,6 +199,7 @@ def named(
     value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...], symbols: Symbols
 ) -> Generator[Claim, None, tuple[Term, Term]]:
     """The formulas that say that a fold of the claim is what the value has for it, and both with a symbol in its place."""
+    value = yield from scaled(value, claim, wanted, point, labels)
     region = find_region(value, wanted)
     if region is None:
         return value, claim
@@ -209,6 +214,39 @@ def named(
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
     return put(value, wanted, symbol), put(claim, wanted, symbol)
+
+
+def scaled(
+    value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...]
+) -> Generator[Claim, None, Term]:
+    """The value with `sum[k] b·c` for `(sum[k] b)·c`, where the claim has a sum that is not scaled; and the claims that the factors are numbers."""
+    if wanted.monoid != "sum" or wanted.dtype not in FLOATS or wanted not in flatten("add", claim):
+        return value
+    parts = []
+    for part in flatten("add", value):
+        factors = [*product_of(part)]
+        inside = [f for f, over in factors if not over and isinstance(f, Fold) and f.monoid == "sum" and along(f) & along(wanted)]
+        if len(factors) < 2 or len(inside) != 1:
+            parts.append(part)
+            continue
+        others = [one for one in factors if one[0] is not inside[0]]
+        fold = fresh(inside[0], frozenset().union(*(variables(f) for f, _ in others)))
+        for factor, _ in others:
+            goal = point.settled(finite(factor, point, {}))
+            if goal != TRUE:
+                title, sentence = "the factor of a sum may be infinite", f"{text(factor)} is a number"
+                yield Obligation("body", "TG502", title, sentence, point.facts, goal, labels)
+        body = fold.body
+        for factor, over in others:
+            body = App("div" if over else "mul", (body, factor), fold.dtype)
+        parts.append(replace(fold, body=body))
+    return combine("add", wanted.dtype, *parts)
+
+
+def along(fold: Fold) -> frozenset[str]:
+    """The tensors of which a fold reads other elements in each term."""
+    names = {a.name for a in fold.axes}
+    return frozenset(r.tensor for r in reads(fold.body) if variables(r) & names)
 
 
 def numbered(
@@ -247,7 +285,7 @@ def _finished(
     if not infinity_written(value, claim, point, ends):
         cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
         names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}
-        reals = (cancel(substitute(t, names)) for t in (value, claim))
+        reals = (cancel(joined(substitute(t, names))) for t in (value, claim))
         facts, forms = tuple(substitute(f, names) for f in there.facts), (value, claim)
         yield Obligation("body", "TG502", title, sentence, facts, equal(*reals), labels, forms=forms)
     yield from defined(value, claim, there, labels, ends)
@@ -268,7 +306,8 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
-            pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
+            inside = (f for p in parts if isinstance(p, App) and p.op != "select" for f in outer_folds(p))
+            pure = not any(f.monoid == wanted.monoid for f in inside)
             exact = max(same_tensors(f, wanted) + (f == wanted) for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))

@@ -81,6 +81,8 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
             return TRUE if sign == LOW else finite(inner, point, ends)
         case App("exp" | "exp2", (inner,)):
             return TRUE if sign == LOW else apart(inner, HIGH, point, ends)
+        case App("add" | "sub" as op, (a, b)):  # so neither are there two infinities that have no sum
+            return conjunction(apart(a, sign, point, ends), apart(b, sign if op == "add" else -sign, point, ends))
         case App():
             return _numbers(term, point, ends)
     return TRUE
