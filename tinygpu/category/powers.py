@@ -38,7 +38,9 @@ def joined(term: Term) -> Term:
             raised.setdefault(factor.op, []).append(App("neg", (power,), dtype) if over else power)
         else:
             (below if over else above).append(factor)
-    if sum(map(len, raised.values())) == len(raised) and not any(isinstance(p, App) and p.op == "neg" for (p, *_) in raised.values()):
+    if sum(map(len, raised.values())) == len(raised) and not any(
+        isinstance(p, App) and p.op == "neg" for (p, *_) in raised.values()
+    ):
         return inner
     sums = {op: cancel(reduce(lambda a, b: App("add", (a, b), dtype), powers)) for op, powers in raised.items()}
     above += [cancel(App(op, (power,), dtype)) for op, power in sums.items()]

@@ -13,18 +13,36 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, memoised, pack, reads, rebuild, select, walk
+from tinygpu.category.term import (
+    SHUFFLES,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    is_near,
+    memoised,
+    pack,
+    reads,
+    rebuild,
+    select,
+    walk,
+)
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Ghost, Launch, Program, Step
-from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.traverse import map_every, map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
 
 def unpack(program: Program) -> Program:
-    """`program → program` without carriers. A program that has none is itself."""
+    """`program → program` without carriers, and with casts for numbers next to others. A program that has neither is itself."""
+    if any(is_near(t) for s in program.steps for v in terms(s) for t in walk(v)):
+        program = replace(program, launches=tuple(replace(one, body=map_every(one.body, rounded)) for one in program.launches))
     names, taken = components_of(program)
     if not names and not any(isinstance(t.dtype, Carrier) for s in program.steps for v in terms(s) for t in walk(v)):
         return program
@@ -32,6 +50,13 @@ def unpack(program: Program) -> Program:
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
     workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
+
+
+@memoised
+def rounded(term: Term) -> Term:
+    """The term with a cast for each number next to another one."""
+    inner = rebuild(term, rounded)
+    return App("cast", inner.args, inner.dtype) if isinstance(inner, App) and is_near(inner) else inner
 
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:

@@ -17,11 +17,13 @@ from tinygpu.category.powers import factors as product_of
 from tinygpu.category.powers import joined
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle, within
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
     TRUE,
     App,
+    Const,
     Fold,
     Read,
     Term,
@@ -85,7 +87,7 @@ def same(
         for said in same(value, claim, point, labels, symbols):
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
-    value, claim = map(cancel, united(*signed(bare(value), claim)))
+    value, claim = map(cancel, united(*signed(bare(value), claim), point))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -148,12 +150,19 @@ def one_more(value: Term, claim: Term, point: Region) -> Term:
     return claim
 
 
-def united(value: Term, claim: Term) -> tuple[Term, Term]:
-    """Both with one binder for a fold that stands twice, where one of them has several."""
+def united(value: Term, claim: Term, point: Region) -> tuple[Term, Term]:
+    """Both with one text for a fold that stands twice, by the names of its binders or by its places, where one of them has several."""
     first: dict[Term, Term] = {}
+    sure: dict[str, Term] = {
+        a.name: b
+        for g in point.guard
+        if isinstance(g, App) and g.op == "eq"
+        for a, b in [g.args]
+        if isinstance(a, Var) and isinstance(b, Const)
+    }
     if len(outer_folds(claim)) > 1 or (folds(claim) and len(outer_folds(value)) > 1):
         for fold in (*outer_folds(claim), *outer_folds(value)):
-            one = first.setdefault(neat(fold, OPENED), fold)
+            one = first.setdefault(neat(simplify(substitute(fold, sure), Region(point.axes)), OPENED), fold)
             value, claim = put(value, fold, one), put(claim, fold, one)
     return value, claim
 
@@ -216,9 +225,7 @@ def named(
     return put(value, wanted, symbol), put(claim, wanted, symbol)
 
 
-def scaled(
-    value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...]
-) -> Generator[Claim, None, Term]:
+def scaled(value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...]) -> Generator[Claim, None, Term]:
     """The value with `sum[k] b·c` for `(sum[k] b)·c`, where the claim has a sum that is not scaled; and the claims that the factors are numbers."""
     if wanted.monoid != "sum" or wanted.dtype not in FLOATS or wanted not in flatten("add", claim):
         return value
@@ -226,21 +233,26 @@ def scaled(
     for part in flatten("add", value):
         factors = [*product_of(part)]
         inside = [f for f, over in factors if not over and isinstance(f, Fold) and f.monoid == "sum" and along(f) & along(wanted)]
-        if len(factors) < 2 or len(inside) != 1:
+        nothing = [f for f, over in factors if not over and f == Const(0.0, f.dtype)]
+        if len(factors) < 2 or len(inside or nothing) != 1:
             parts.append(part)
             continue
-        others = [one for one in factors if one[0] is not inside[0]]
-        fold = fresh(inside[0], frozenset().union(*(variables(f) for f, _ in others)))
-        for factor, _ in others:
+        others = [one for one in factors if one[0] is not (inside or nothing)[0]]
+        for factor, over in others:
+            divided = App("div", (Const(1.0, factor.dtype), factor), factor.dtype)
+            yield from evaluated(divided if over else factor, claim, point, labels)
             goal = point.settled(finite(factor, point, {}))
             if goal != TRUE:
                 title, sentence = "the factor of a sum may be infinite", f"{text(factor)} is a number"
                 yield Obligation("body", "TG502", title, sentence, point.facts, goal, labels)
+        if not inside:
+            continue
+        fold = fresh(inside[0], frozenset().union(*(variables(f) for f, _ in others)))
         body = fold.body
         for factor, over in others:
             body = App("div" if over else "mul", (body, factor), fold.dtype)
         parts.append(replace(fold, body=body))
-    return combine("add", wanted.dtype, *parts)
+    return combine("add", wanted.dtype, *(parts or [Const(0.0, wanted.dtype)]))
 
 
 def along(fold: Fold) -> frozenset[str]:
