@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import TypeAlias
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.term import FLOATS, App, Const, Term, memoised, rebuild
 
 BASES = ("exp", "exp2")
+Factor: TypeAlias = tuple[Term, bool]  # and whether it is divided by
 
 
 @memoised
@@ -48,8 +50,8 @@ def joined(term: Term) -> Term:
     return App("div", (whole, product(below, dtype)), dtype) if below else whole
 
 
-def factors(term: Term, over: bool = False) -> Iterator[tuple[Term, bool]]:
-    """The factors of a product or a quotient, and whether each is divided by."""
+def factors(term: Term, over: bool = False) -> Iterator[Factor]:
+    """The factors of a product or a quotient."""
     match term:
         case App("mul" | "div" as op, (a, b)):
             yield from factors(a, over)

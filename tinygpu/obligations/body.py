@@ -13,46 +13,42 @@ from itertools import count
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import Carrier, as_monoid
-from tinygpu.category.powers import factors as product_of
 from tinygpu.category.powers import joined
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
     TRUE,
     App,
-    Const,
     Fold,
     Read,
     Term,
     Var,
-    conjunction,
-    conjuncts,
     equal,
     folds,
-    fresh,
     negation,
     outer_folds,
     outside,
-    reads,
     substitute,
     tensors,
     text,
     total,
     variables,
     walk,
+    whole,
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
-from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart, finite
+from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
 from tinygpu.obligations.signs import signed
+from tinygpu.obligations.sums import one_more, scaled
 from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
@@ -134,31 +130,13 @@ def uncast(index: Term) -> Term:
     return index.args[0] if isinstance(index, App) and index.op == "cast" else index
 
 
-def one_more(value: Term, claim: Term, point: Region) -> Term:
-    """The claim with `sum[k <= e] b  -  b(e)` for `sum[k < e] b`, where the value takes that term, which is a number, from a sum."""
-    taken = {t.args[1] for t in outside(value) if isinstance(t, App) and t.op == "sub" and folds(t.args[0])}
-    for fold in outer_folds(claim) if taken else ():
-        for part in conjuncts(fold.guard) if fold.monoid == "sum" and len(fold.axes) == 1 else ():
-            match part:
-                case App("lt", (Var(name) as k, end)) if name == fold.axes[0].name:
-                    term = substitute(fold.body, {name: end})
-                    guard = conjunction(*(k <= end if p == part else p for p in conjuncts(fold.guard)))
-                    inside = conjunction(within(end, fold.axes[0].extent), substitute(guard, {name: end}))
-                    known = conjunction(inside, finite(term, point, {}) if term.dtype in FLOATS else TRUE)
-                    if term in taken and total(term) and point.settled(known) == TRUE:
-                        return put(claim, fold, App("sub", (replace(fold, guard=guard), term), fold.dtype))
-    return claim
-
-
 def united(value: Term, claim: Term, point: Region) -> tuple[Term, Term]:
     """Both with one text for a fold that stands twice, by the names of its binders or by its places, where one of them has several."""
     first: dict[Term, Term] = {}
-    sure: dict[str, Term] = {
+    sure = {
         a.name: b
-        for g in point.guard
-        if isinstance(g, App) and g.op == "eq"
-        for a, b in [g.args]
-        if isinstance(a, Var) and isinstance(b, Const)
+        for a, b in (g.args for g in point.guard if isinstance(g, App) and g.op == "eq")
+        if isinstance(a, Var) and whole(b)
     }
     if len(outer_folds(claim)) > 1 or (folds(claim) and len(outer_folds(value)) > 1):
         for fold in (*outer_folds(claim), *outer_folds(value)):
@@ -223,42 +201,6 @@ def named(
     if len(parts) == 1:
         value = put(value, parts[0], symbol)
     return put(value, wanted, symbol), put(claim, wanted, symbol)
-
-
-def scaled(value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...]) -> Generator[Claim, None, Term]:
-    """The value with `sum[k] b·c` for `(sum[k] b)·c`, where the claim has a sum that is not scaled; and the claims that the factors are numbers."""
-    if wanted.monoid != "sum" or wanted.dtype not in FLOATS or wanted not in flatten("add", claim):
-        return value
-    parts = []
-    for part in flatten("add", value):
-        factors = [*product_of(part)]
-        inside = [f for f, over in factors if not over and isinstance(f, Fold) and f.monoid == "sum" and along(f) & along(wanted)]
-        nothing = [f for f, over in factors if not over and f == Const(0.0, f.dtype)]
-        if len(factors) < 2 or len(inside or nothing) != 1:
-            parts.append(part)
-            continue
-        others = [one for one in factors if one[0] is not (inside or nothing)[0]]
-        for factor, over in others:
-            divided = App("div", (Const(1.0, factor.dtype), factor), factor.dtype)
-            yield from evaluated(divided if over else factor, claim, point, labels)
-            goal = point.settled(finite(factor, point, {}))
-            if goal != TRUE:
-                title, sentence = "the factor of a sum may be infinite", f"{text(factor)} is a number"
-                yield Obligation("body", "TG502", title, sentence, point.facts, goal, labels)
-        if not inside:
-            continue
-        fold = fresh(inside[0], frozenset().union(*(variables(f) for f, _ in others)))
-        body = fold.body
-        for factor, over in others:
-            body = App("div" if over else "mul", (body, factor), fold.dtype)
-        parts.append(replace(fold, body=body))
-    return combine("add", wanted.dtype, *(parts or [Const(0.0, wanted.dtype)]))
-
-
-def along(fold: Fold) -> frozenset[str]:
-    """The tensors of which a fold reads other elements in each term."""
-    names = {a.name for a in fold.axes}
-    return frozenset(r.tensor for r in reads(fold.body) if variables(r) & names)
 
 
 def numbered(
