@@ -43,7 +43,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
-from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart
+from tinygpu.obligations.finite import Ends, allowed, surely
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
@@ -215,12 +215,6 @@ def numbered(
                 yield from evaluated(fold, claim, point, labels, symbols.ends)
             value, claim = (put(t, like, symbol, lambda f: neat(f, OPENED)) for t in (value, claim))
     return value, claim
-
-
-def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
-    """Where a fold is not −∞, and where not +∞."""
-    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
-    return low, high
 
 
 def _finished(

@@ -29,6 +29,7 @@ from tinygpu.category.term import (
     substitute,
 )
 from tinygpu.category.total import INFINITE, limited
+from tinygpu.obligations.ends import ends_of
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
 LOW, HIGH = -1, 1
@@ -148,3 +149,10 @@ def some(*ways: Term) -> Term:
         return TRUE
     kept = tuple(dict.fromkeys(w for w in ways if w != FALSE))
     return FALSE if not kept else kept[0] if len(kept) == 1 else App("or", kept, BOOL)
+
+
+def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
+    """Where a fold is not −∞, and where not +∞."""
+    point = point.under(*(end >= 1 for end in ends_of(point)))
+    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
+    return low, high
