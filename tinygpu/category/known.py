@@ -108,12 +108,11 @@ class Known:
         >>> Known.of({"i": n}).positive(polynomial(n - 1)), Known.of({}).positive(polynomial(n - 1))
         (True, False)
         """
-        for (
-            m,
-            c,
-        ) in p.items():  # where an atom is as much more than its least value as it likes, only longer products make up for one
-            if c < 0 and m and not any(d > 0 and len(n) > len(m) and set(m) <= set(n) for n, d in p.items()):
-                return False
+        less = [m for m, c in p.items() if c < 0 and m]
+        longer = [n for n, c in p.items() if c > 0 and len(n) > 1] if less else []
+        # where an atom is as much more than its least value as it likes, only longer products make up for one
+        if not all(any(len(n) > len(m) and set(m) <= set(n) for n in longer) for m in less):
+            return False
         least = {a: self.least(a) for m in p for a in m}
         if None in least.values():
             return False
