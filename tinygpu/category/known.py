@@ -116,8 +116,9 @@ class Known:
         least = {a: self.least(a) for m in p for a in m}
         if None in least.values():
             return False
-        shifted = replace_atoms(p, lambda a: plus({(a,): 1}, constant(least[a] or 0))) if any(least.values()) else p
-        return all(c >= 0 for c in shifted.values())
+        if any(least.values()) and min(p.values()) < 0:
+            p = replace_atoms(p, lambda a: plus({(a,): 1}, constant(least[a] or 0)))
+        return all(c >= 0 for c in p.values())
 
     def least(self, atom: Term) -> int | None:
         """The least value known of an atom over the sizes.

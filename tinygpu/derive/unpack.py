@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, memoised, pack, reads, rebuild, select, walk
+from tinygpu.category.node import kept
+from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, children, memoised, pack, reads, rebuild, select
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of
@@ -26,12 +27,18 @@ from tinygpu.record import dataclass, field, replace
 def unpack(program: Program) -> Program:
     """`program → program` without carriers. A program that has none is itself."""
     names, taken = components_of(program)
-    if not names and not any(isinstance(t.dtype, Carrier) for s in program.steps for v in terms(s) for t in walk(v)):
+    if not names and not any(composed(term) for step in program.steps for term in terms(step)):
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
     workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
+
+
+@kept
+def composed(term: Term) -> bool:
+    """Whether a value that has components stands in a term."""
+    return isinstance(term.dtype, Carrier) or any(map(composed, children(term)))
 
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:
