@@ -267,11 +267,7 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
 def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map) -> tuple[str, tuple[Diagnostic, ...]]:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
     not what was proved, an unknown that this is not known; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
-    from tinygpu.validate.module import read as parsed
-
     text = module(title, machines)
-    with contextlib.suppress(SyntaxError):  # which is said of its kernels
-        parsed(text, file)  # before there are several processes, each of which would
     gpu, cpu = each(lambda read: read(text, machines, file), (validate, validate_cpu))
     return text, (*gpu, *cpu)
 

@@ -14,7 +14,22 @@ from collections.abc import Mapping
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
 from tinygpu.category.node import kept
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, children, memoised, pack, reads, rebuild, select
+from tinygpu.category.term import (
+    SHUFFLES,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    children,
+    memoised,
+    pack,
+    reads,
+    rebuild,
+    select,
+)
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of

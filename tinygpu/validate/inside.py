@@ -31,7 +31,9 @@ def parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
 @lru_cache(maxsize=1 << 12)
 def changing(stmt: ast.stmt) -> tuple[ast.AST, ...]:
     """Those of its parts that may change something: names and elements that are stored, calls, and attributes."""
-    return tuple(n for n in parts_of(stmt) if isinstance(n, (ast.Call, ast.Attribute)) or isinstance(getattr(n, "ctx", None), ast.Store))
+    return tuple(
+        n for n in parts_of(stmt) if isinstance(n, (ast.Call, ast.Attribute)) or isinstance(getattr(n, "ctx", None), ast.Store)
+    )
 
 
 @lru_cache(maxsize=1 << 12)  # of each loop it is asked, and of those around it
