@@ -13,6 +13,7 @@ import importlib
 import os
 import re
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 
@@ -75,8 +76,6 @@ def _toolchain() -> tuple[str, ...]:
 
 def _version(package: str, library: str = "") -> str:
     """The version of a package; of a library that was installed by another tool than pip, which file it is."""
-    from importlib import metadata  # which takes as long to load as all else here
-
     try:
         return f"{package} {metadata.version(package)}"
     except metadata.PackageNotFoundError:
