@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tinygpu.category.term import Const, Term, Var, apply, conjuncts, plain, text, variables
+from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts, text, variables, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
 from tinygpu.program.step import Launch, Program
@@ -62,9 +62,10 @@ def launched(module: Module, expected: Expected, function: ast.FunctionDef) -> L
     formed(module, function, program)
     found = table(module, name, function)
     names = [] if program.arch == CPU else [kernel_name(name, program, n) for n in range(len(program.launches))]
-    wide, starts = asked(program), aligned(program)
-    wanted = table_of(program, expected.limits, unpack(cpu).workspaces, expected.cpu_limits, names)
-    compared(found, wanted | {"where": tuple(map(text, where(program)))})
+    wide, starts, counted = asked(program), aligned(program), expected.cpu_limits
+    assumed: dict[str, Any] = {"where": _words(where(program)), "limits": _words(expected.limits), "counted": _words(counted)}
+    assumed["wide"] = _words(wide), starts
+    compared(found, table_of(program, expected.limits, unpack(cpu).workspaces, counted, names) | assumed)
     for kernel in names:
         if kernel not in module.functions:
             raise Differs(found.nodes["launches"], f"there is no {kernel}", "each launch has a kernel")
@@ -151,7 +152,11 @@ def where(program: Program) -> tuple[Term, ...]:
 
 def of_sizes(guard: Term) -> bool:
     """Whether a guard is about sizes alone."""
-    return plain(guard)
+    return not any(isinstance(t, Read | Fold) for t in walk(guard))
+
+
+def _words(terms: Sequence[Term]) -> tuple[str, ...]:
+    return tuple(map(text, terms))
 
 
 def known(program: Program) -> tuple[Term, ...]:
