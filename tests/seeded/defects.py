@@ -59,6 +59,8 @@ DEFECTS = (
     Defect("a negative index is divided", "obligations/width.py", "goal = where.settled(conjunction(a >= 0, b >= 1))", "goal = where.settled(b >= 1)", wrong("TG404_negative_division")),
     Defect("a loop is left one turn early", "obligations/anew.py", "return _left(axis, value, old, axis.extent, Region(()))", "return _left(axis, value, old, axis.extent - 1, Region(()))", "tests/obligations/test_recurrence.py"),
     Defect("an interval is too narrow", "category/bitrange.py", "(1 << max(m.bit_length(), n.bit_length())) - 1)", "(1 << max(m.bit_length(), n.bit_length())) - 2)", "tests/category/test_rules.py"),
+    Defect("a power of two is half of it", "category/bitwise.py", "to.number(first << k)", "to.number(first << k >> 1)", unsound("a_power_of_two_larger_than_its_bound")),
+    Defect("the root of 0 is positive", "obligations/facts.py", "App(op, (term, zero), BOOL)), BOOL)", "App('gt', (term, zero), BOOL)), BOOL)", unsound("a_root_of_0")),
     # names: what is put in is not what was meant
     Defect("a tile is stored to outside of its array", "model/names.py", "return replace(made, guard=both(inside, made.guard)) if", "return replace(made, guard=made.guard) if", "tests/model/test_names.py::test_a_tile_carries_its_bounds"),
     Defect("a name may be of a cell that is written", "model/names.py", "if cell := next(cells, None):", "if cell := next(cells, None) and None:", wrong("TG172_named_before_it_is_written")),

@@ -2,6 +2,7 @@
 
     a, b ≥ 0  ⊢  0 ≤ a & b ≤ a ≤ a | b ≤ a + b,  0 ≤ a ^ b ≤ a + b        −2ᵏ ≤ a, b < 2ᵏ  ⊢  −2ᵏ ≤ a ∘ b < 2ᵏ
     0 ≤ j < k − (bits of c)  ⊢  c << j ≥ c                               where k bits hold a number that is not negative
+    0 ≤ j ≤ k  ⊢  c << j ≤ c·2ᵏ
 
 Comes in: a number in a script that an operation on bits has made, and of what. Goes out: theorems about it. The one idea: addresses are made of bits by
 masks, by flips and by powers of two, and what has to be known of these is how large they are.
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 from tinygpu.category.sexpr import Builder, Node
 
+FEW = 10  # places up to which it is said how large a power of two is
 WIDTHS = (31, 32, 63)  # of integers that are larger than the solver's own bits are
 
 
@@ -24,7 +26,12 @@ def of_bits(to: Builder, value: Node, op: str, args: tuple[Node, ...]) -> Iterat
         first = to.literal(a)
         if first is not None and first > 0:
             far = to.number(int(width) - first.bit_length())
-            yield to.implies(to.both(to.compare(">=", b, to.number(0)), to.compare("<=", b, far)), to.compare(">=", value, a))
+            natural = to.compare(">=", b, to.number(0))
+            yield to.implies(to.both(natural, to.compare("<=", b, far)), to.compare(">=", value, a))
+            for k in range(min(FEW, int(width) - first.bit_length()) + 1):
+                yield to.implies(
+                    to.both(natural, to.compare("<=", b, to.number(k))), to.compare("<=", value, to.number(first << k))
+                )
         return
     most = (a, b) if name == "bitand" else (to.make("Int", "+", a, b),)
     least = (a, b) if name == "bitor" else (to.number(0),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tinygpu.category.bits import digits, of_index
 from tinygpu.category.dtype import BITS, SIGNED
 from tinygpu.category.operation import FAR, OPERATION
-from tinygpu.category.term import INDEX, INTEGERS, App, Const, Term
+from tinygpu.category.term import INDEX, INTEGERS, App, Const, Term, apply
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered
 from tinygpu.model.problems import UNKNOWN, WRONG
@@ -47,12 +47,31 @@ def bitwise(op: str, left: Term, right: Term, spans: tuple[Span, Span], scope: S
     match op, left, right:
         case "shl", Const(int(one), "index"), App("cast", (places,)) if places.dtype in INTEGERS:  # `1 << j` has the dtype of j
             return App("cast", (digits(App(op, (Const(one, places.dtype), places), places.dtype)),), INDEX)
-    if dtype == INDEX and (op != "shl" or isinstance(left, Const)):  # of two indices, which have 64 bits
-        wide = tuple(Const(t.value, WIDEST) if isinstance(t, Const) else App("cast", (t,), WIDEST) for t in (left, right))
-        return App("cast", (digits(App(op, wide, WIDEST)),), INDEX)
     if dtype == INDEX:
-        return scope.problems.say("TG122.bits", spans[1], sign=OPERATION[op].symbol.strip())
+        return _of_indices(op, left, right)
     return digits(App(op, (left, right), dtype))
+
+
+def _of_indices(op: str, left: Term, right: Term) -> Term:
+    """Of two indices, which have 64 bits: a shift is by a power of two, and so is a remainder, `i & (1 << k) - 1`."""
+    one = Const(1)
+    if op in SHIFTS and left != one and (op == "shr" or not isinstance(left, Const)):
+        return apply("mul" if op == "shl" else "floordiv", left, _of_indices("shl", one, right))
+    for number, mask in ((left, right), (right, left)) if op == "bitand" else ():
+        match mask:
+            case App("sub", (App("cast", (App("shl", (Const(1), _), "i64"),)) as power, Const(1))):
+                return apply("mod", number, power)
+    return App("cast", (digits(App(op, (_wide(left), _wide(right)), WIDEST)),), INDEX)
+
+
+def _wide(term: Term) -> Term:
+    """An index with all its bits."""
+    match term:
+        case Const(value):
+            return Const(value, WIDEST)
+        case App("cast", (data,)) if data.dtype in INTEGERS:
+            return data if data.dtype == WIDEST else App("cast", (data,), WIDEST)
+    return App("cast", (term,), WIDEST)
 
 
 def _data(left: Term, right: Term) -> tuple[Term, Term] | None:

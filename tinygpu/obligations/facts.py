@@ -2,7 +2,7 @@
 
     all[t] φ(idx[t])   gives   0 ≤ e < T  ⇒  φ(idx[e])        for every read idx[e] of the claim
     m = max[k ∈ K | g] b(k),   K ∋ 0 with g(0)      gives      ∃ k ∈ K:  g(k),  m = b(k)      and      b(e) ≤ m  where  e ∈ K,  g(e)
-    −∞ < t < ∞ for what is finite, −∞ ≤ t ≤ ∞ for a fold;   exp t > 0;   √t ≥ 0, √t·√t = t where t ≥ 0;   a size is at most 2⁶³ − 1;   0 ≤ a ^ b ≤ a + b
+    −∞ < t < ∞ for what is finite, −∞ ≤ t ≤ ∞ for a fold;   exp t > 0;   √t ≥ 0, √t·√t = t where t ≥ 0, √t > 0 where t > 0;   a size is at most 2⁶³ − 1;   0 ≤ a ^ b ≤ a + b
 
 Comes in: a claim with promises, or with symbols and the folds that they stand for. Goes out: facts to be added to its hypotheses. Promises are
 assumptions that the verdict states. The one idea: what is so of every term (a sign, a promise of the data) is so of a symbol, without a law for each
@@ -245,7 +245,9 @@ def _functions(terms: dict[Term, None]) -> Iterator[Term]:
                 if limited(inner):
                     yield App("lt", (inner, App("add", (term, Const(1.0, dtype)), dtype)), BOOL)
             case App("sqrt", (inner,), dtype) if limited(inner):
-                natural = App("ge", (inner, Const(0.0, dtype)), BOOL)
-                yield App("or", (negation(natural), App("ge", (term, Const(0.0, dtype)), BOOL)), BOOL)
+                natural, zero = App("ge", (inner, Const(0.0, dtype)), BOOL), Const(0.0, dtype)
+                yield App("or", (negation(natural), App("ge", (term, zero), BOOL)), BOOL)
+                for op in ("gt", "eq"):  # a root is as positive as what it is of
+                    yield App("or", (negation(App(op, (inner, zero), BOOL)), App(op, (term, zero), BOOL)), BOOL)
                 if App("mul", (term, term), dtype) in terms:
                     yield App("or", (negation(natural), App("eq", (App("mul", (term, term), dtype), inner), BOOL)), BOOL)
