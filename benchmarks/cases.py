@@ -203,6 +203,8 @@ DATA = (
     Case("weight of a norm, gradient", "gradients", "norm_weight_grad", ROWS, peers_gradients.norm_weight_grad, "its formula"),
     Case("cross entropy, gradient", "gradients", "cross_entropy_grad", ROWS, peers_gradients.cross_entropy_grad, "softmax, dx[arange(R), target] -= 1", draw={"target": below("N")}),
     Case("flash attention", "flash", "flash", {"B": 8, "M": 512}, peers_gradients.flash, "softmax(masked) @ V, for each b"),
+    Case("attention of heads, tensor cores", "attention", "attention", {"B": 2, "H": 4, "S": 512, "T": 512}, peers_gradients.attention, "softmax(a * Q @ K.T) @ V, for each head"),
+    Case("causal attention of heads, tensor cores", "attention", "attention_causal", {"B": 2, "H": 2, "R": 2, "M": 512}, peers_gradients.attention_causal, "softmax(masked) @ V, for each head"),
     Case("flash attention, gradient", "flash", "flash_grad", {"B": 8, "M": 512}, peers_gradients.flash_grad, "(exp(masked - L) * (G @ V.T - delta)) @ K"),
     Case("flash attention, gradient of keys", "flash", "flash_grad_keys", {"B": 8, "M": 512}, peers_gradients.flash_grad_keys, "exp(masked - L), its transpose times Q and G"),
     Case("decoding, split keys", "decode", "decode", {"B": 16, "N": 4096}, peers_gradients.decode, "softmax(q @ K.T) @ V, for each b"),

@@ -55,6 +55,24 @@ def flash(i: Inputs, o: Array, logs: Array) -> None:
     logs[...] = (most + np.log(total))[:, :, 0]
 
 
+def attention(i: Inputs, o: Array) -> None:
+    _attended(i["Q"].astype(o.dtype), i["K"].astype(o.dtype), i["V"].astype(o.dtype), i["a"], o)
+
+
+def attention_causal(i: Inputs, o: Array) -> None:
+    keys, values = (i[name].astype(o.dtype)[:, :, None] for name in "KV")
+    _attended(i["Q"].astype(o.dtype), keys, values, i["a"], o, causal=True)
+
+
+def _attended(queries: Array, keys: Array, values: Array, scale: Array, o: Array, causal: bool = False) -> None:
+    """Rows of softmax(a·Q·Kᵀ)·V, for each head."""
+    scores = scale * (queries @ keys.swapaxes(-1, -2))
+    if causal:
+        scores[..., np.triu(np.ones(scores.shape[-2:], bool), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    np.matmul(weights / weights.sum(axis=-1, keepdims=True), values, out=o)
+
+
 def flash_grad(i: Inputs, dq: Array) -> None:
     weights = np.exp(_scores(i) - i["L"][:, :, None])
     ds = weights * (i["G"] @ i["V"].transpose(0, 2, 1) - i["delta"][:, :, None])

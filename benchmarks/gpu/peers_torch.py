@@ -41,6 +41,10 @@ def functions(torch: Any) -> dict[str, Callable[[Inputs], Any]]:
         "to_f16": lambda i: i["x"].to(torch.float16),
         "from_half": lambda i: i["x"].to(torch.float32),
         "matmul_half": lambda i: i["A"] @ i["B"],
+        "attention": lambda i: torch.nn.functional.scaled_dot_product_attention(i["Q"], i["K"], i["V"], scale=float(i["a"])),
+        "attention_causal": lambda i: torch.nn.functional.scaled_dot_product_attention(
+            i["Q"].flatten(1, 2), i["K"], i["V"], is_causal=True, scale=float(i["a"]), enable_gqa=True
+        ).reshape(i["Q"].shape),
         "scaled_bytes": lambda i: torch._int_mm(i["A"], i["B"].t()).to(torch.float32) * i["sa"][:, None] * i["sb"],
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu.cases import COPY, CUB, CUBLAS, READ, Goal, GpuCase, moved_bytes
+from benchmarks.gpu.cases import COPY, CUB, CUBLAS, FLASH, READ, Goal, GpuCase, moved_bytes
 from benchmarks.gpu.correct import from_gpu
 from benchmarks.gpu.device import PERIOD, TYPES, DeviceArray, Gpu, in_a_line
 from benchmarks.gpu.peers import Library
@@ -27,7 +27,7 @@ SAMPLED = 64
 CLOSE = {"f32": (1e-4, 1e-5), "f16": (2.0**-10, 1e-5), "bf16": (2.0**-7, 1e-5)}  # of a value, and of the largest
 EPS = 1e-5
 WIDTH = {dtype: np.dtype(text).itemsize for dtype, text in TYPES.items()}
-PEERS = {CUB: ("CuPy", "torch eager"), CUBLAS: ("torch eager", "CuPy")}  # whose calls are the library's
+PEERS = {CUB: ("CuPy", "torch eager"), CUBLAS: ("torch eager", "CuPy"), FLASH: ("torch eager",)}  # whose calls are the library's
 
 
 @dataclass(frozen=True, slots=True)

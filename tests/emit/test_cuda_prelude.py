@@ -6,6 +6,7 @@ The one idea: PTX is only trusted after an assembler took it; arithmetic only af
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -98,6 +99,15 @@ def test_the_runtime_is_self_contained() -> None:
     exec(text, space)
     assert set(space) >= runtime.offered() and space["VERSION"] == runtime.VERSION
     assert not re.search(r"(?:import|from) tinygpu", text)
+
+
+def test_the_names_that_are_offered_are_those_that_stand_at_the_top() -> None:
+    """`offered` reads lines, which is quick; here Python reads the text."""
+    top = ast.parse(runtime.text()).body
+    given = {node.name for node in top if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    targets = [target for node in top if isinstance(node, ast.Assign) for target in node.targets]
+    given |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    assert runtime.offered() == {name for name in given if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(

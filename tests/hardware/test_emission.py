@@ -88,6 +88,15 @@ def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_r
     assert not disassembler() or counted(report, wanted) == wanted
 
 
+def test_attention_multiplies_64_times_a_tile_and_leaves_no_register() -> None:
+    needs_cuda()
+    machines = [m for m in pipeline.load(SPECS.parents[2] / "specs/attention.tgpu").machines if m.title.endswith("[N=1]")]
+    wanted = {"HMMA.16816.F32": 64, "LDSM.16.M88.4": 16, "LDSM.16.MT88.4": 16}
+    for report in gate(map(pipeline.program, machines), (8, 0)):
+        assert report.refused() == ()
+        assert not disassembler() or counted(report, wanted) == wanted
+
+
 @cache
 def built(stem: str) -> tuple[str, Any]:
     made = []

@@ -35,13 +35,9 @@ SUM = "a[] = 0\n      for k < N { STEP }\n      s[g*32 + t] = a[]"
 X = "x[g*32 + t, k]"
 STEPS = {  # an equation, steps that compute it, and which of these is to be written otherwise
     "the first one apart": ("sum[k] x[r, k]", SUM.replace("STEP", f"a[] = a[] + {X} if k > 0 else {X}"), f"a[] = a[] + {X} if k > 0 else {X}"),
-    "a law of exponents": ("exp(x[r, 0] + y[r, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])", "s[g*32 + t] = exp(x[g*32 + t, 0]) * exp(y[g*32 + t, 0])"),
+    "a law of hyperbolas": ("tanh(x[r, 0])", "s[g*32 + t] = 1 - 2 / (exp(2*x[g*32 + t, 0]) + 1)", "s[g*32 + t] = 1 - 2 / (exp(2*x[g*32 + t, 0]) + 1)"),
 }  # fmt: skip
 EQUATIONS = {  # an equation, and steps that compute it in a form in which it is to be written
-    "a factor of a sum": (
-        "sum[k] y[r, 0] * x[r, k]",
-        SUM.replace("STEP", f"a[] += {X}").replace("= a[]", "= y[g*32 + t, 0] * a[]"),
-    ),
     "a count": ("f32(sum[k] (i32(1) if x[r, k] > 0 else i32(0)))", SUM.replace("STEP", f"if {X} > 0 {{ a[] = a[] + 1 }}")),
     "a minimum": (
         "min[k] x[r, k]",

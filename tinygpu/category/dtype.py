@@ -110,6 +110,9 @@ INTEGERS = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER)
 SIGNED = tuple(row.name for row in DTYPE.values() if row.kind == INTEGER and row.signed)
 UNSIGNED = tuple(name for name in INTEGERS if name not in SIGNED)
 ROUNDED = tuple(name for name in FLOATS if name not in ("f64", "f32"))  # in registers they are f32, to which they are rounded
+NEAR: Mapping[str, str] = {
+    f"near_{name}": name for name in ROUNDED
+}  # a number of that dtype next to another one, for which it stands
 PACKED = tuple(name for name in ROUNDED if DTYPE[name].bits < 32)  # in memory they are bits
 STORAGE = tuple(row.name for row in DTYPE.values() if row.storage)
 SMALL = tuple(row.name for row in DTYPE.values() if row.kind != FLOAT and row.bits <= 8)  # numbers that f32 has

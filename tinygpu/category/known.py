@@ -108,17 +108,17 @@ class Known:
         >>> Known.of({"i": n}).positive(polynomial(n - 1)), Known.of({}).positive(polynomial(n - 1))
         (True, False)
         """
-        for (
-            m,
-            c,
-        ) in p.items():  # where an atom is as much more than its least value as it likes, only longer products make up for one
-            if c < 0 and m and not any(d > 0 and len(n) > len(m) and set(m) <= set(n) for n, d in p.items()):
-                return False
+        less = [m for m, c in p.items() if c < 0 and m]
+        longer = [n for n, c in p.items() if c > 0 and len(n) > 1] if less else []
+        # where an atom is as much more than its least value as it likes, only longer products make up for one
+        if not all(any(len(n) > len(m) and set(m) <= set(n) for n in longer) for m in less):
+            return False
         least = {a: self.least(a) for m in p for a in m}
         if None in least.values():
             return False
-        shifted = replace_atoms(p, lambda a: plus({(a,): 1}, constant(least[a] or 0))) if any(least.values()) else p
-        return all(c >= 0 for c in shifted.values())
+        if any(least.values()) and min(p.values()) < 0:
+            p = replace_atoms(p, lambda a: plus({(a,): 1}, constant(least[a] or 0)))
+        return all(c >= 0 for c in p.values())
 
     def least(self, atom: Term) -> int | None:
         """The least value known of an atom over the sizes.

@@ -138,7 +138,7 @@ def term_of(p: Polynomial, first: Collection[str] = ()) -> Term:
     """
     out: Term | None = None
     for monomial in sorted(p, key=lambda m: (p[m] < 0, -len(m), -abs(p[m]), m == (), tuple(map(sorting, m)))):
-        factors = sorted(monomial, key=lambda a: (not variables(a) & set(first), sorting(a)))
+        factors = sorted(monomial, key=lambda a: variables(a).isdisjoint(first)) if first else monomial  # sorted by their text
         size = abs(p[monomial])
         product = reduce(lambda a, b: App("mul", (a, b)), factors) if factors else Const(size)
         if factors and size != 1:

@@ -92,8 +92,11 @@ def _anew(term: Term, known: Known) -> Term:
 
 
 def _compared(condition: Term, known: Known) -> bool | None:
-    """What is known of a comparison; of two remainders by one number by what is left of their difference."""
+    """What is known of a comparison; of two remainders by one number by what is left of their difference, of a least number by all of them."""
     match condition:
+        case App("lt" | "le" as op, (a, App("min", ends))):
+            found = [decide(App(op, (a, end), BOOL), known) for end in ends]
+            return False if False in found else decide(condition, known) if None in found else True
         case App("eq", (App("mod", (a, Const(int(n)))), App("mod", (b, Const(int(m)))))) if n == m > 0:
             apart = divided("mod", a - b, n, known)
             return apart.value == 0 if isinstance(apart, Const) else None

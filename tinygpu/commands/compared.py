@@ -125,7 +125,7 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
     import numpy as np
 
     from tinygpu.category.number import load
-    from tinygpu.simulate.bounded import bounded, chain, effort_of
+    from tinygpu.simulate.bounded import bounded, chain, effort_of, near
     from tinygpu.simulate.tolerance import compare
 
     op, chance = one.machine.op, np.random.default_rng(one.seed + 1)
@@ -136,7 +136,7 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
         sample[name] = np.unravel_index(flat, array.shape) if array.shape else ()
     try:
         with within(one.limit):
-            want, bounds = bounded(op, one.sizes, inputs, sample, chain((one.program,), one.sizes))
+            want, bounds = bounded(op, one.sizes, inputs, sample, chain((one.program,), one.sizes), near((one.program,)))
     except Expired:
         return [], f"{NOT_COMPARED}: to evaluate the equation takes more than {one.limit:g} s; choose smaller sizes, or say --time"
     wrong = compare(op, results, want, sample=sample, bounds=bounds)

@@ -13,25 +13,63 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
-from tinygpu.category.term import SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, memoised, pack, reads, rebuild, select, walk
+from tinygpu.category.node import kept
+from tinygpu.category.term import (
+    SHUFFLES,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    children,
+    is_near,
+    memoised,
+    pack,
+    reads,
+    rebuild,
+    select,
+)
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, Ghost, Launch, Program, Step
-from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.traverse import map_every, map_steps, map_terms, terms
 from tinygpu.record import dataclass, field, replace
 
 
 def unpack(program: Program) -> Program:
-    """`program → program` without carriers. A program that has none is itself."""
+    """`program → program` without carriers, and with casts for numbers next to others. A program that has neither is itself."""
+    if any(approximate(term) for step in program.steps for term in terms(step)):
+        program = replace(program, launches=tuple(replace(one, body=map_every(one.body, rounded)) for one in program.launches))
     names, taken = components_of(program)
-    if not names and not any(isinstance(t.dtype, Carrier) for s in program.steps for v in terms(s) for t in walk(v)):
+    if not names and not any(composed(term) for step in program.steps for term in terms(step)):
         return program
     unpacker = Unpacker(names, taken)
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
     workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
+
+
+@kept
+def approximate(term: Term) -> bool:
+    """Whether a number next to another one stands in a term."""
+    return is_near(term) or any(map(approximate, children(term)))
+
+
+@memoised
+def rounded(term: Term) -> Term:
+    """The term with a cast for each number next to another one."""
+    inner = rebuild(term, rounded)
+    return App("cast", inner.args, inner.dtype) if isinstance(inner, App) and is_near(inner) else inner
+
+
+@kept
+def composed(term: Term) -> bool:
+    """Whether a value that has components stands in a term."""
+    return isinstance(term.dtype, Carrier) or any(map(composed, children(term)))
 
 
 def components_of(program: Program) -> tuple[Mapping[str, tuple[str, ...]], set[str]]:

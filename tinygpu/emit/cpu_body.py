@@ -168,9 +168,10 @@ def nought(axis: Axis) -> str:
 
 def accumulators(axis: Axis, body: tuple[Step, ...]) -> dict[tuple[str, tuple[Term, ...]], str]:
     """Where a loop updates, all in vectors: a name for each, if these are the same places in every turn."""
-    found = {(s.target, s.index): f"{s.target}_{'_'.join(map(str, turns))}" for s, turns in unrolled(body)}
+    every = [*unrolled(body)]
+    found = {(s.target, s.index): f"{s.target}_{'_'.join(map(str, turns))}" for s, turns in every}
     inner = {axis.name} | {s.axis.name for s in steps(body) if isinstance(s, For) and s.axis.sort == "time"}
-    fixed = all(s.update and not {v for i in s.index for v in variables(i)} & inner for s, _ in unrolled(body))
+    fixed = all(s.update and not {v for i in s.index for v in variables(i)} & inner for s, _ in every)
     return found if fixed else {}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.carrier import lifted as lift
+from tinygpu.category.dtype import NEAR
 from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
 from tinygpu.diagnostic import Span
@@ -35,6 +36,9 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
     if name in SHUFFLES and scope.place:
         message = "TG152.equation" if scope.place == OUTSIDE else "TG152.place"
         problems.say(message, expr.span, place=scope.place, name=name)
+        return False
+    if name in NEAR and scope.place in (OUTSIDE, "in a monoid"):
+        problems.say("TG152.near", expr.span, name=name, dtype=NEAR[name])
         return False
     if name not in (*CALLS, *SHUFFLES):
         if scope.monoid(name) is not None:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.bits import digits
-from tinygpu.category.dtype import NIBBLES, RANGE
+from tinygpu.category.dtype import NEAR, NIBBLES, RANGE
 from tinygpu.category.evaluate import cast
 from tinygpu.category.operation import COUNTS
 from tinygpu.category.term import FLOATS, INTEGERS, App, Const, Term
-from tinygpu.model.dtype import LITERAL, OPEN, meet, not_offered, offered
+from tinygpu.model.dtype import LITERAL, OPEN, meet, not_offered, offered, settle
 from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
@@ -73,7 +73,21 @@ def high(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     return App("cast", (digits(App("shr", (whole, Const(32, wide)), wide)),), dtype)
 
 
-OWN: Mapping[str, Make] = {"pow": power, "mulhi": high, **dict.fromkeys(COUNTS, counted)}
+def near(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+    """`near_f16(x)`: a number of that dtype next to one of f32, for which it stands."""
+    name, (inner,) = expr.function, given
+    number = settle(inner, "f32", expr.args[0].span, scope.problems)
+    if number.dtype not in ("f32", UNKNOWN):
+        return not_offered(name, number.dtype, expr.span, scope.problems)
+    return WRONG if number.dtype == UNKNOWN else App(name, (number,), NEAR[name])
+
+
+OWN: Mapping[str, Make] = {
+    "pow": power,
+    "mulhi": high,
+    **dict.fromkeys(COUNTS, counted),
+    **dict.fromkeys(NEAR, near),
+}
 
 
 def converted(number: Term, dtype: str) -> Term:

@@ -13,8 +13,10 @@ from itertools import count
 
 from tinygpu.category.cancel import cancel
 from tinygpu.category.monoid import Carrier, as_monoid
+from tinygpu.category.powers import joined
 from tinygpu.category.region import Region
-from tinygpu.category.settle import settle, within
+from tinygpu.category.settle import settle
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     FALSE,
     FLOATS,
@@ -24,8 +26,6 @@ from tinygpu.category.term import (
     Read,
     Term,
     Var,
-    conjunction,
-    conjuncts,
     equal,
     folds,
     negation,
@@ -37,16 +37,18 @@ from tinygpu.category.term import (
     total,
     variables,
     walk,
+    whole,
 )
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import defined, evaluated, valued
 from tinygpu.obligations.endless import at_infinity, computes, infinity_written
 from tinygpu.obligations.facts import empty, extremes
-from tinygpu.obligations.finite import HIGH, LOW, Ends, allowed, apart, finite
+from tinygpu.obligations.finite import Ends, allowed, surely
 from tinygpu.obligations.fold import match
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.shape import OPENED, bare, combine, expand, flatten, met, neat, one_fold, parts_of, put, taken_apart
 from tinygpu.obligations.signs import signed
+from tinygpu.obligations.sums import one_more, scaled
 from tinygpu.record import dataclass, field, replace
 
 NUMBER = (TRUE, TRUE)
@@ -81,7 +83,7 @@ def same(
         for said in same(value, claim, point, labels, symbols):
             yield replace(said, meant=(*symbols.meant.items(), *said.meant))
         return
-    value, claim = map(cancel, united(*signed(bare(value), claim)))
+    value, claim = map(cancel, united(*signed(bare(value), claim), point))
     condition = split_on(value) or split_on(claim)
     if condition is not None:
         level = len(point.axes)
@@ -128,28 +130,17 @@ def uncast(index: Term) -> Term:
     return index.args[0] if isinstance(index, App) and index.op == "cast" else index
 
 
-def one_more(value: Term, claim: Term, point: Region) -> Term:
-    """The claim with `sum[k <= e] b  -  b(e)` for `sum[k < e] b`, where the value takes that term, which is a number, from a sum."""
-    taken = {t.args[1] for t in outside(value) if isinstance(t, App) and t.op == "sub" and folds(t.args[0])}
-    for fold in outer_folds(claim) if taken else ():
-        for part in conjuncts(fold.guard) if fold.monoid == "sum" and len(fold.axes) == 1 else ():
-            match part:
-                case App("lt", (Var(name) as k, end)) if name == fold.axes[0].name:
-                    term = substitute(fold.body, {name: end})
-                    guard = conjunction(*(k <= end if p == part else p for p in conjuncts(fold.guard)))
-                    inside = conjunction(within(end, fold.axes[0].extent), substitute(guard, {name: end}))
-                    known = conjunction(inside, finite(term, point, {}) if term.dtype in FLOATS else TRUE)
-                    if term in taken and total(term) and point.settled(known) == TRUE:
-                        return put(claim, fold, App("sub", (replace(fold, guard=guard), term), fold.dtype))
-    return claim
-
-
-def united(value: Term, claim: Term) -> tuple[Term, Term]:
-    """Both with one binder for a fold that stands twice, where the claim has several."""
+def united(value: Term, claim: Term, point: Region) -> tuple[Term, Term]:
+    """Both with one text for a fold that stands twice, by the names of its binders or by its places, where one of them has several."""
     first: dict[Term, Term] = {}
-    if len(outer_folds(claim)) > 1:
+    sure = {
+        a.name: b
+        for a, b in (g.args for g in point.guard if isinstance(g, App) and g.op == "eq")
+        if isinstance(a, Var) and whole(b)
+    }
+    if len(outer_folds(claim)) > 1 or (folds(claim) and len(outer_folds(value)) > 1):
         for fold in (*outer_folds(claim), *outer_folds(value)):
-            one = first.setdefault(neat(fold, OPENED), fold)
+            one = first.setdefault(neat(simplify(substitute(fold, sure), Region(point.axes)), OPENED), fold)
             value, claim = put(value, fold, one), put(claim, fold, one)
     return value, claim
 
@@ -195,6 +186,7 @@ def named(
     value: Term, claim: Term, wanted: Fold, point: Region, labels: tuple[Label, ...], symbols: Symbols
 ) -> Generator[Claim, None, tuple[Term, Term]]:
     """The formulas that say that a fold of the claim is what the value has for it, and both with a symbol in its place."""
+    value = yield from scaled(value, claim, wanted, point, labels)
     region = find_region(value, wanted)
     if region is None:
         return value, claim
@@ -225,12 +217,6 @@ def numbered(
     return value, claim
 
 
-def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
-    """Where a fold is not −∞, and where not +∞."""
-    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
-    return low, high
-
-
 def _finished(
     value: Term, claim: Term, point: Region, labels: tuple[Label, ...], ends: Ends, meant: Mapping[str, Term]
 ) -> Iterator[Claim]:
@@ -247,7 +233,7 @@ def _finished(
     if not infinity_written(value, claim, point, ends):
         cases = computes(value, claim, point, ends)  # then what is infinite is asked by itself, and here are numbers
         names: dict[str, Term] = {name: Var(name.replace("fold", "number"), fold.dtype) for name, fold in meant.items() if cases}
-        reals = (cancel(substitute(t, names)) for t in (value, claim))
+        reals = (cancel(joined(substitute(t, names))) for t in (value, claim))
         facts, forms = tuple(substitute(f, names) for f in there.facts), (value, claim)
         yield Obligation("body", "TG502", title, sentence, facts, equal(*reals), labels, forms=forms)
     yield from defined(value, claim, there, labels, ends)
@@ -268,7 +254,8 @@ def find_region(value: Term, wanted: Fold) -> Term | None:
         parts = flatten(law.op, term)
         ours = [p for p in parts if isinstance(p, Fold) and p.monoid == wanted.monoid]
         if ours and term.dtype == wanted.dtype:
-            pure = not any(isinstance(p, App) and p.op != "select" and folds(p) for p in parts)
+            inside = (f for p in parts if isinstance(p, App) and p.op != "select" for f in outer_folds(p))
+            pure = not any(f.monoid == wanted.monoid for f in inside)
             exact = max(same_tensors(f, wanted) + (f == wanted) for f in ours)
             many = len({neat(f, OPENED) for f in dict.fromkeys(ours)}) if len(ours) > 1 else 1
             found.append((exact, many, pure, -len(ours), term))

@@ -38,6 +38,7 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Label, Span
 from tinygpu.obligations.anew import renewed
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
+from tinygpu.obligations.ends import cut_short
 from tinygpu.obligations.exchange import Threads, distances, exchanged
 from tinygpu.obligations.induced import begun, by_symbol
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
@@ -198,6 +199,7 @@ class Execution:
     def branch(self, step: If, point: Region) -> None:
         """A conditional body: afterwards a cell is what the body made of it where the guard held, else what it was."""
         guard, before = self.observe(step.guard, point, step.span), dict(self.state)
+        guard = TRUE if point.settled(guard) == TRUE else guard
         self.run(step.body, point.under(guard))
         inside, self.state = self.state, before
         for name in sorted(written_in(step.body, facts=True) & before.keys()):
@@ -253,7 +255,7 @@ class Execution:
         return tuple(a.name for a in self.launch.block)
 
     def loop(self, step: For, point: Region) -> None:
-        axis = replace(step.axis, extent=self.observe(step.axis.extent, point, step.span))
+        axis = cut_short(replace(step.axis, extent=self.observe(step.axis.extent, point, step.span)), step.body, point)
         before, begun = dict(self.state), len(self.events)
         self.loops += 1
         previous = {name: f"{name}@{self.loops}" for name in sorted(written_in(step.body, facts=True) & before.keys())}
@@ -263,11 +265,9 @@ class Execution:
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
             self.state, around = before, self.place
             del self.events[begun:]
-
             for number in range(int(axis.extent.value)):  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
                 self.place = replace(around, turns=(*around.turns, (axis.name, number)))
-                put = partial(substitute, mapping={axis.name: Const(number)}, written=True)
-                self.run(map_every(step.body, put), point)
+                self.run(map_every(step.body, partial(substitute, mapping={axis.name: Const(number)}, written=True)), point)
             self.place = around
             return
         starts = {previous[name]: cells for name, cells in begin.items()}

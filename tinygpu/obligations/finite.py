@@ -29,6 +29,7 @@ from tinygpu.category.term import (
     substitute,
 )
 from tinygpu.category.total import INFINITE, limited
+from tinygpu.obligations.ends import ends_of
 
 Ends = Mapping[str, tuple[Term, Term]]  # where a symbol is not −∞, and where not +∞
 LOW, HIGH = -1, 1
@@ -81,6 +82,8 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
             return TRUE if sign == LOW else finite(inner, point, ends)
         case App("exp" | "exp2", (inner,)):
             return TRUE if sign == LOW else apart(inner, HIGH, point, ends)
+        case App("add" | "sub" as op, (a, b)):  # so neither are there two infinities that have no sum
+            return conjunction(apart(a, sign, point, ends), apart(b, sign if op == "add" else -sign, point, ends))
         case App():
             return _numbers(term, point, ends)
     return TRUE
@@ -146,3 +149,10 @@ def some(*ways: Term) -> Term:
         return TRUE
     kept = tuple(dict.fromkeys(w for w in ways if w != FALSE))
     return FALSE if not kept else kept[0] if len(kept) == 1 else App("or", kept, BOOL)
+
+
+def surely(fold: Fold, point: Region) -> tuple[Term, Term]:
+    """Where a fold is not −∞, and where not +∞."""
+    point = point.under(*(end >= 1 for end in ends_of(point)))
+    low, high = (point.settled(apart(fold, sign, point, {})) for sign in (LOW, HIGH))
+    return low, high

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 
+from tinygpu.category.dtype import NEAR
 from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KEEPING
@@ -28,9 +29,11 @@ from tinygpu.category.term import (
     Term,
     Var,
     children,
+    is_near,
     memoised,
     plain,
     rebuild,
+    select,
     substitute,
     tensors,
     variables,
@@ -117,8 +120,8 @@ def is_made(term: Term) -> bool:
 
 @kept
 def single(term: Term) -> bool:
-    """Whether a term has one face alone: nothing in it was made."""
-    return not is_made(term) and all(map(single, children(term)))
+    """Whether a term has one face alone: nothing in it was made, and nothing stands for what it is near to."""
+    return not is_made(term) and not is_near(term) and all(map(single, children(term)))
 
 
 def value_of(term: Term) -> Term:
@@ -143,6 +146,8 @@ def contents_of(term: Term) -> Term:
     match term:
         case App("made of", (value, _)):
             return contents_of(value)
+        case App(name, (value,), dtype) if name in NEAR:
+            return App("cast", (contents_of(value),), dtype)
         case App(dtype=dtype) if dtype not in FLOATS and not carried(term):
             return stored_of(term)
     return term if single(term) else rebuild(term, contents_of)
@@ -155,7 +160,31 @@ def _seen(term: Term, face: int) -> Term:
     match term:
         case App("made of", faces):
             return _seen(faces[face], face)
+        case App(name, (value,), dtype) if name in NEAR:
+            return App("cast", (_seen(value, face),), dtype)
+        case App("cast", (inner,), dtype) if face == 0 and dtype in FLOATS and (plainly := meant(inner, dtype)) is not None:
+            return _seen(plainly, face)
     return rebuild(term, lambda t: _seen(t, face))
+
+
+def meant(term: Term, dtype: str) -> Term | None:
+    """In a wider dtype the number that one next to it stands for, or a choice of such a number; None of another one.
+
+    >>> x = Read("x", (), "f32")
+    >>> meant(App("near_f16", (x,), "f16"), "f32"), meant(App("cast", (x,), "f16"), "f32")
+    (Read(tensor='x', index=(), dtype='f32'), None)
+    """
+    match term:
+        case App(name, (value,)) if name in NEAR:
+            return value if value.dtype == dtype else App("cast", (value,), dtype)
+        case App("made of", (value, _)):
+            return meant(value, dtype)
+        case App("select", (condition, *branches)):
+            wide = [meant(branch, dtype) for branch in branches]
+            if any(one is not None for one in wide):
+                yes, no = (one if one is not None else App("cast", (b,), dtype) for one, b in zip(wide, branches, strict=True))
+                return select(condition, yes, no)
+    return None
 
 
 def reordered(term: Term) -> bool:

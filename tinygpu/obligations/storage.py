@@ -16,14 +16,16 @@ from math import prod
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import Layout, address, elements, fault
+from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region, points
-from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, text
+from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, substitute, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, preconditions
 from tinygpu.program.arrays import CARVE_BYTES, in_block, shared_bytes, shared_places
+from tinygpu.program.lanes import lanes_of
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 
 
@@ -51,6 +53,8 @@ def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
     words = sum((prod(c.extents, start=lift(1)) * max(1, BYTES[c.dtype] // 4) for c in cells), start=lift(0))
     fragments = [(a, a.held) for a in arrays_in(launch.body, "block") if a.held is not None]
     words = words + sum(held.registers * max(1, BYTES[a.dtype] // 4) for a, held in fragments)
+    if all(c > 0 and all(isinstance(atom, Var) for atom in m) for m, c in polynomial(words).items()):
+        words = substitute(words, lanes_of(program))  # with as many lanes as there may be: fewer of them are fewer words
     labels = tuple(Label(a.span, f"{a.name} lives in registers") for a in (*cells, *(a for a, _ in fragments)))
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"

@@ -29,6 +29,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.category.to_source import ATOM, Form, Source, called, plain
+from tinygpu.category.walk import plain as without_data
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 
@@ -41,7 +42,7 @@ WHOLE = ("and", "or", "not", "add", "sub", "mul", "floordiv", "mod", "ceildiv", 
 
 def of_data(term: Term) -> bool:
     """Whether a guard is about more than sizes: no launcher checks it unasked."""
-    return any(isinstance(t, Read | Fold) for t in walk(term))
+    return not without_data(term)
 
 
 def promises(program: Program) -> tuple[Term, ...]:

@@ -14,7 +14,7 @@ from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import not_offered, settle
-from tinygpu.model.op import Tensor
+from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
@@ -82,7 +82,7 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
         case tree.Assign():
             return assign(statement, reader.scope(axes), reader.cells)
         case tree.Holds():
-            return holds(statement, reader.scope(axes), reader.cells)
+            return holds(statement, reader.scope(axes), reader.cells, reader.op)
         case tree.If(guard, inner, span=span):
             scope = reader.scope(axes)
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
@@ -152,10 +152,16 @@ def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:
     return False
 
 
-def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor]) -> Ghost | None:
-    """`cell holds value`: the one place of a program where a fold may stand."""
+def holds(statement: tree.Holds, scope: Scope, cells: Mapping[str, Tensor], op: Op) -> Ghost | None:
+    """`cell holds value`: the one place of a program where a fold may stand, and what the op computes on its way, by its name, unless that is a cell's."""
     target = aimed(statement.target, scope, cells)
-    term = value(statement.value, scope.at(GHOST))
+    made: dict[str, Equation] = {}
+    for equation in (op.equation(t.name) for t in op.intermediates):
+        if not equation.along:
+            made[equation.target] = replace(equation, value=put_in(equation.value, made))
+    named = {t.name: t for t in op.intermediates if t.name in made and t.name not in scope.tensors}
+    inside = replace(scope.at(GHOST), tensors={**named, **scope.tensors})
+    term = put_in(value(statement.value, inside), {name: made[name] for name in named})
     if target is None:
         return None
     tensor, place = target

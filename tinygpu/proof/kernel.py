@@ -159,10 +159,12 @@ def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
     """A point that comes to mind at which the hypotheses hold: every variable with an extent 0, all others one number, or the least that they may be.
 
     >>> n, m, i = Var("n"), Var("m"), Var("i")
-    >>> inhabited((n % 4 < 1, n >= 1, m >= 8, i >= 0, i < n)), inhabited((n < 1, n >= 1))
+    >>> inhabited((n % 4 < 1, n >= 1, m >= 8, m >= 1, i >= 0, i < n)), inhabited((n < 1, n >= 1))
     ({'i': 0, 'm': 8, 'n': 4}, None)
     """
-    least = dict(map(_least, hypotheses))
+    least: dict[str, int] = {}
+    for name, low in map(_least, hypotheses):
+        least[name] = max(low, least.get(name, 0))
     ranged = {h.args[0].name for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)}
     names = sorted({name for h in hypotheses for name in variables(h)})
     for number in (1, 2, 4, 12, 16, 64, 1024, 65536):

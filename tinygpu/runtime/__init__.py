@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
@@ -18,6 +19,7 @@ FILES = (
     "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "matrix", "values",
     "arithmetic", "floats", "lanes",
 )  # fmt: skip
+GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
 
 It is written beside the modules, by the tinygpu that they were built with; VERSION is the hash of this text.
@@ -37,8 +39,8 @@ def text() -> str:
 
 
 def _parted(source: str) -> tuple[set[str], str]:
-    """The imports at the top of a file, but for our own, and the text behind them."""
-    tree = ast.parse(source)
+    """The imports at the top of a file, which two empty lines end, but for our own; and the text behind them."""
+    tree = ast.parse(source.partition("\n\n\n")[0])
     found = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     own = {ast.unparse(node) for node in found if not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("tinygpu"))}
     return own, "\n".join(source.split("\n")[max(node.end_lineno or 0 for node in found) :]).strip("\n")
@@ -47,17 +49,7 @@ def _parted(source: str) -> tuple[set[str], str]:
 @cache
 def offered() -> frozenset[str]:
     """The names that modules may take from the runtime: those at its top that do not begin with an underscore."""
-    tree = ast.parse(text())
-    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    given = {
-        n.id
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for t in node.targets
-        for n in ast.walk(t)
-        if isinstance(n, ast.Name)
-    }
-    return frozenset(name for name in defined | given if not name.startswith("_"))
+    return frozenset(name for names in GIVEN.findall(text()) for name in names.split(", ") if not name.startswith("_"))
 
 
 def version() -> str:

@@ -120,6 +120,8 @@ def smaller(extent: Term, top: Term, region: Region = NOWHERE) -> Term:
 def assume(body: Body, facts: Iterable[Term]) -> Body:
     """The body with conditions that are among the facts gone."""
     known = set(facts)
+    if not known:
+        return body
     shapes = [p for p in map(positive, known) if p is not None]
 
     @memoised

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf, prod
 
+from tinygpu.category.dtype import EPSILON
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.number import Array
 from tinygpu.category.region import Region
-from tinygpu.category.term import App, variables, walk
+from tinygpu.category.term import App, is_near, variables, walk
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.step import Assign, Call, Commit, Program, Sync, Wait
-from tinygpu.program.traverse import walk_steps
+from tinygpu.program.traverse import terms, walk_steps
 from tinygpu.record import replace
 from tinygpu.simulate.effort import effort
 from tinygpu.simulate.magnitude import F64, SMALLEST
@@ -27,12 +28,17 @@ Arrays = dict[str, Array]
 
 
 def bounded(
-    op: Op, sizes: Mapping[str, int], inputs: Mapping[str, Array], sample: Mapping[str, tuple[Array, ...]], chain: float = inf
+    op: Op,
+    sizes: Mapping[str, int],
+    inputs: Mapping[str, Array],
+    sample: Mapping[str, tuple[Array, ...]],
+    chain: float = inf,
+    near: float = 0.0,
 ) -> tuple[Arrays, Arrays]:
-    """The sampled elements of the outputs, and how far from each one may be what is computed with so long a chain of sums."""
+    """The sampled elements of the outputs, and how far from each one may be what is computed with so long a chain of sums, of what is so near."""
     errors = {t.name: f"{t.name} error" for t in op.outputs}
     more = {errors[name]: index for name, index in sample.items()}
-    found = reference(with_errors(op, sizes, chain), sizes, inputs, {**sample, **more})
+    found = reference(with_errors(op, sizes, chain, near), sizes, inputs, {**sample, **more})
     least = {t.name: LEAST * SMALLEST.get(t.dtype, 0.0) for t in op.outputs}
     return {n: found[n] for n in sample}, {n: found[errors[n]] + least[n] for n in sample}
 
@@ -42,9 +48,9 @@ def effort_of(op: Op, sizes: Mapping[str, int], elements: Mapping[str, int]) -> 
     return effort(with_errors(op, sizes), sizes, {**elements, **{f"{name} error": few for name, few in elements.items()}})
 
 
-def with_errors(op: Op, sizes: Mapping[str, int], chain: float = inf) -> Op:
+def with_errors(op: Op, sizes: Mapping[str, int], chain: float = inf, near: float = 0.0) -> Op:
     """The op with `t size` and `t error` for each tensor t that an equation defines; of its outputs the errors are outputs, too."""
-    rules = Rules({e.target for e in op.equations}, dict(sizes), chain)
+    rules = Rules({e.target for e in op.equations}, dict(sizes), chain, near)
     outputs, intermediates, equations = list(op.outputs), list(op.intermediates), list(op.equations)
     for equation in op.equations:
         like = op.tensor(equation.target)
@@ -60,6 +66,13 @@ def chain(programs: Iterable[Program], sizes: Mapping[str, int]) -> float:
     """The most sums that wait for each other in one of the programs, whoever makes them: those of a thread, one turn after the other, those of lanes
     and warps, and of atomic updates all of them; infinitely many where a loop is as long as another one or the data says."""
     return max((sum(_waits(program, sizes)) for program in programs), default=inf)
+
+
+def near(programs: Iterable[Program]) -> float:
+    """How far from a number what stands for it may be, in parts of it: all roundings of one program, one after the other."""
+    return max(
+        (sum(EPSILON[t.dtype] for s in p.steps for v in terms(s) for t in walk(v) if is_near(t)) for p in programs), default=0.0
+    )
 
 
 def _waits(program: Program, sizes: Mapping[str, int]) -> Iterable[float]:

@@ -58,10 +58,11 @@ SLOPE = {"tanh": 1.0, "sigmoid": 0.25, "erf": 1.13, "sin": 1.0, "cos": 1.0, "abs
 
 
 class Rules:
-    """The bounds of terms at given sizes, by machines in which no more than `chain` sums wait for each other; of each term once."""
+    """The bounds of terms at given sizes, by machines in which no more than `chain` sums wait for each other, and what is multiplied or summed is
+    off by `near` of it; of each term once."""
 
-    def __init__(self, defined: set[str], sizes: dict[str, int], chain: float) -> None:
-        self.defined, self.sizes, self.chain, self.known = defined, sizes, chain, dict[Term, Bound]()
+    def __init__(self, defined: set[str], sizes: dict[str, int], chain: float, near: float = 0.0) -> None:
+        self.defined, self.sizes, self.chain, self.near, self.known = defined, sizes, chain, near, dict[Term, Bound]()
 
     def bound(self, term: Term) -> Bound:
         """The bound of a number."""
@@ -108,7 +109,7 @@ class Rules:
             case "mul", Bound():
                 mixed = plus(times(a.size, b.rest, 1 + a.rel), times(b.size, a.rest, 1 + b.rel))
                 size, rest = times(a.size, b.size), plus(mixed, times(a.rest, b.rest))
-                return Bound(size, a.rel + b.rel + a.rel * b.rel, rest).rounded(term.dtype)
+                return Bound(size, a.rel + b.rel + a.rel * b.rel + self.near, rest).rounded(term.dtype)
             case "div", Bound():
                 return _quotient(a, b, magnitude(term.args[1])).rounded(term.dtype, 2)
             case "min" | "max", Bound():
@@ -148,7 +149,8 @@ class Rules:
         epsilon = EPSILON.get(fold.dtype, 0.0)
         match str(fold.monoid):
             case "sum":
-                return Bound(folded("sum", body.size), body.rel, folded("sum", body.rest)).rounded(fold.dtype, long)
+                off = body.rel + self.near
+                return Bound(folded("sum", body.size), off, folded("sum", body.rest)).rounded(fold.dtype, long)
             case "prod":
                 size = folded("prod", body.size)
                 most = folded("prod", plus(times(body.size, Const(1 + body.rel, F64)), body.rest)) if body.rest != ZERO else size

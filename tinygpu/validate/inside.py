@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-KINDS = ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.arg | ast.FunctionDef
+KINDS = (ast.Name, ast.Subscript, ast.Call, ast.Attribute, ast.arg, ast.FunctionDef)
+EMPTY = (ast.expr_context, ast.operator, ast.Constant)
 
 
 def names_in(node: ast.AST) -> frozenset[str]:
@@ -27,6 +28,14 @@ def parts_of(node: ast.AST) -> tuple[ast.AST, ...]:
     return _of_statement(node) if isinstance(node, ast.stmt) else _parts(node)
 
 
+@lru_cache(maxsize=1 << 12)
+def changing(stmt: ast.stmt) -> tuple[ast.AST, ...]:
+    """Those of its parts that may change something: names and elements that are stored, calls, and attributes."""
+    return tuple(
+        n for n in parts_of(stmt) if isinstance(n, (ast.Call, ast.Attribute)) or isinstance(getattr(n, "ctx", None), ast.Store)
+    )
+
+
 @lru_cache(maxsize=1 << 12)  # of each loop it is asked, and of those around it
 def _of_statement(stmt: ast.stmt) -> tuple[ast.AST, ...]:
     return _parts(stmt)
@@ -35,6 +44,6 @@ def _of_statement(stmt: ast.stmt) -> tuple[ast.AST, ...]:
 def _parts(node: ast.AST) -> tuple[ast.AST, ...]:
     found: list[ast.AST] = [node] if isinstance(node, KINDS) else []
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.expr_context | ast.operator | ast.Constant):
+        if not isinstance(child, EMPTY):
             found += parts_of(child)
     return tuple(found)

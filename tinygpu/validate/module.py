@@ -11,7 +11,7 @@ import ast
 import builtins
 import re
 from collections.abc import Collection, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.record import dataclass
@@ -94,6 +94,7 @@ def names_of(node: ast.stmt) -> list[str]:
     return []
 
 
+@lru_cache(maxsize=1)  # kernels of both kinds are read from one text
 def read(text: str, file: str = "") -> Module:
     """`text → module`. Raises SyntaxError."""
     return Module(text, ast.parse(text), file)

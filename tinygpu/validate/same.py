@@ -18,7 +18,7 @@ import z3
 from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import holds as decide
 from tinygpu.category.known import Known
-from tinygpu.category.linear import as_written, plus, polynomial, term_of
+from tinygpu.category.linear import as_written, plus, polynomial, replace_atoms, term_of
 from tinygpu.category.region import Region, ranges
 from tinygpu.category.settle import settle, shared
 from tinygpu.category.term import (
@@ -67,10 +67,12 @@ def canonical(term: Term) -> Term:
             return conjunction(*map(canonical, args))
         case App("ne", (App("cast", (inner,)), Const(0))) if inner.dtype == BOOL:
             return canonical(inner)
-    inner = rebuild(term, canonical)
-    if isinstance(inner, App) and inner.dtype == INDEX and inner.op in ("add", "sub", "mul", "neg"):
-        return term_of(polynomial(inner))
-    return inner
+        case App("add" | "sub" | "mul" | "neg", _, "index"):
+            form = polynomial(term)
+            inside = {atom: canonical(atom) for m in form for atom in m}
+            same = all(atom is new for atom, new in inside.items())
+            return term_of(form if same else replace_atoms(form, lambda atom: polynomial(inside[atom])))
+    return rebuild(term, canonical)
 
 
 @dataclass(frozen=True, slots=True)

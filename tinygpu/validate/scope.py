@@ -16,7 +16,7 @@ from tinygpu.category.term import App, Read, Term, reads, variables, walk
 from tinygpu.record import dataclass, field, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.flat import Flat
-from tinygpu.validate.inside import names_in, parts_of
+from tinygpu.validate.inside import changing, names_in
 from tinygpu.validate.meaning import Meaning
 from tinygpu.validate.same import Here
 from tinygpu.validate.typed import Atom, Cells, Differs, Loaded, Number, Pointer, Stale, Thing, Value, unread
@@ -63,7 +63,7 @@ class Scope:
         assigned: set[str] = set()
         written: set[str] = set()
         barriers = False
-        for node in (n for stmt in body for n in parts_of(stmt)):
+        for node in (n for stmt in body for n in changing(stmt)):
             match node:
                 case ast.Name(id=name, ctx=ast.Store()):
                     assigned.add(name)

@@ -164,7 +164,7 @@ class Width:
         over = plus(high, constant(end[1] + (end[0] - 1) * self.least), -1)  # of 2·W + 1 one W is at least 2³¹ − 1
         if any(known.positive(plus(form, least, -1)) for form in self._with(high, 1) for least in (high, over)):
             return True
-        beyond = (plus(form, high, -1) for form in starts(self.limits, known) if long)
+        beyond = [plus(form, high, -1) for form in starts(self.limits, known)] if long else []
         return any(decided(as_written(rest) >= 0, known) for rest in sorted(beyond, key=taken_away))
 
     def _proved(self, term: Term, kind: str, here: Here) -> bool:
