@@ -141,6 +141,19 @@ def test_they_read_back_from_their_own_text(stem: str) -> None:
         assert program_text(pipeline.program(again)) == program_text(program)
 
 
+def test_an_element_by_its_place_is_one_that_the_lane_has() -> None:
+    (machine, *_) = pipeline.load(SPECS / "one_warp.tgpu").machines
+    text = program_text(pipeline.program(machine))
+    place = "acc[r3*8 + lane // 4, lane % 4 * 2 + u4]"
+    assert place in text
+    again = pipeline.load_text(text.replace(place, place.replace("u4", "(1 - u4)"))).machines[0]  # the other one of two
+    assert pipeline.program(again).launches
+    for right, wrong in (("lane // 4", "lane % 8"), ("r3*8", "r3*8 + 4"), ("* 2 + u4", "+ 4 * u4")):
+        with pytest.raises(TinygpuError) as said:
+            pipeline.program(pipeline.load_text(text.replace(place, place.replace(right, wrong))).machines[0])
+        assert {d.code for d in said.value.diagnostics} == {"TG182"}
+
+
 def test_an_instruction_of_the_file_itself_is_part_of_the_text() -> None:
     own = LIBRARY.read_text(encoding="utf-8")
     start = own.index("instruction mma_m16n8k16[")
