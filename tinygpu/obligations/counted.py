@@ -57,7 +57,14 @@ def _many(fold: Fold) -> Iterator[Term]:
 
 
 def _ends(term: Term) -> tuple[int, int] | None:
-    """The least and the greatest number that an integer may be."""
+    """The least and the greatest number that an integer may be; None where that is not told.
+
+    >>> from tinygpu.category.term import Read
+    >>> x = lambda dtype: Read("x", (), dtype)
+    >>> as_i32, as_u8 = (lambda term, to=to: App("cast", (term,), to) for to in ("i32", "u8"))
+    >>> _ends(as_i32(x(BOOL))), _ends(x("i8")), _ends(as_i32(x("u8"))), _ends(as_u8(x("i8"))), _ends(x("f32"))
+    ((0, 1), (-128, 127), (0, 255), None, None)
+    """
     match term:
         case Const(value):
             return int(value), int(value)
