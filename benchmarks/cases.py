@@ -168,6 +168,7 @@ PRODUCTS = (
     Case("bytes with scales, tensor cores", "tensor_cores", "scaled", {"M": 512, "N": 512, "K": 512}, peers.scaled_bytes, "A.astype(i32) @ B.T.astype(i32) * scales", draw={"A": signed, "B": signed}),
     Case("A @ B in tf32, tensor cores", "tensor_cores", "matmul_tf32", CUBE, peers.product, "A @ B", 0.4),
     Case("A @ B of doubles, tensor cores", "tensor_cores", "matmul_f64", CUBE, peers.product, "A @ B", 0.6),
+    Case("convolution of channels, tensor cores", "convolution_mma", "convolution_nhwc", {"N": 4, "H": 28, "W": 28, "C": 64, "F": 64, "R": 3, "S": 3}, peers.channels, "windows(pad(x)) times w"),
     Case("floats of 8 bits, tensor cores", "tensor_cores", "scaled_float8", CUBE, peers.scaled_product, "(A.astype(f32) @ B.T.astype(f32)) * sa * sb", 0.4),
     Case("A @ B.T of floats of 8 bits", "float8", "product", CUBE, peers.scaled_product, "(A.astype(f32) @ B.T.astype(f32)) * sa * sb", 0.4),
     Case("A @ B of bytes", "quantised", "matmul_i8", {"M": 512, "N": 512, "K": 512}, peers.product_of_bytes, "A.astype(i32) @ B.astype(i32)", draw={"A": signed, "B": signed}),

@@ -263,6 +263,13 @@ def layer(i: Inputs, y: Array) -> None:
     y[...] = 0.5 * t * (1 + np.tanh(0.7978846 * (t + 0.044715 * t**3)))
 
 
+def channels(i: Inputs, y: Array) -> None:
+    edges = [(n // 2, n - 1 - n // 2) for n in i["w"].shape[:2]]
+    padded = np.pad(i["x"].astype(y.dtype), ((0, 0), *edges, (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, i["w"].shape[:2], axis=(1, 2))
+    y[...] = np.tensordot(windows, i["w"].astype(y.dtype), axes=((4, 5, 3), (0, 1, 2)))
+
+
 def scaled_bytes(i: Inputs, c: Array) -> None:
     c[...] = (i["A"].astype(np.int32) @ i["B"].astype(np.int32).T) * i["sa"][:, None] * i["sb"]
 

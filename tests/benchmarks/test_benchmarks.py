@@ -39,7 +39,7 @@ def test_every_machine_whose_threads_cooperate_is_timed(path: Any) -> None:
 def small(case: Case) -> tuple[Op, dict[str, int], dict[str, Any], Any]:
     """The op of a case, with few elements, and what is right of them."""
     op = next(m for m in pipeline.load(case.path()).machines if case.takes(m)).op
-    sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2), strict=False))
+    sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2, 3, 2), strict=False))
     inputs, outputs = arrays(op, case, sizes)
     return op, sizes, inputs, exact(op, case, inputs, outputs)
 

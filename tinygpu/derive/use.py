@@ -93,7 +93,8 @@ class Text:
         begun = (*self.copies(axis.name, turn, turn), tree.Sync("commit"))
         further = (*self.copies(axis.name, ahead, ahead % slots), tree.Sync("commit"))
         body = (tree.Sync("wait", number(slots - 2)), tree.Sync("barrier"), *further, *inner)
-        again = (tree.Sync("wait", number(0)), tree.Sync("barrier")) if self.of.outer else ()
+        around = self.of.outer or axis is not self.of.folds[0]
+        again = (tree.Sync("wait", number(0)), tree.Sync("barrier")) if around else ()
         first = tree.For(turn.name, number(slots - 1), begun, "time")
         return (*again, first, tree.For(axis.name, expression(axis.extent), body, "time"))
 

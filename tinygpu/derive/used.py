@@ -208,6 +208,8 @@ def same(pattern: Term, term: Term, known: dict[str, Term]) -> Iterator[dict[str
         case Read(operand, _, dtype), Read() | App("cast", (Read(),)):
             if term.dtype == dtype and known.get(operand, term) == term:
                 yield {**known, operand: term}
+        case Read(), App("select", (_, inner, Const(0))):  # nothing of the sum, as what is outside of a tensor
+            yield from same(pattern, inner, known)
         case App(op, ours, dtype), App(other, theirs) if (op, dtype, len(ours)) == (other, term.dtype, len(theirs)):
             for order in (theirs, theirs[::-1]) if op in SUMS else (theirs,):
                 found = [known]
