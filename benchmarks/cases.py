@@ -225,6 +225,7 @@ DATA = (
     Case("sparse matrix times vector", "csr", "csr", {"Z": 1 << 22, "R": 1 << 16, "N": 1 << 16}, peers.csr, "take, multiply, add.reduceat", draw={"off": bounds("Z"), "col": below("N")}),
     Case("mean of segments", "segments", "segment_mean", {"T": SIZE, "S": 1 << 14}, peers.segment_mean, "add.reduceat, divide", draw={"off": bounds("T")}),
     Case("products of groups", "grouped", "grouped", {"M": 1024, "K": 512, "N": 512, "G": 8, "B": 16}, peers.grouped, "x[block] @ w[group], block by block", draw={"group": below("G")}),
+    Case("products of groups, tensor cores", "tensor_cores", "grouped_half", {"M": 1024, "K": 512, "N": 512, "G": 8, "B": 16}, peers.grouped, "x[block].astype(f32) @ w[group].astype(f32), block by block", draw={"group": below("G")}),
     Case("paged attention", "paged", "paged", {"B": 16, "H": 16, "P": 1024, "S": 16, "L": 64}, peers.paged, "K[table], a product, softmax, a product, for each b",
          draw={"table": below("P"), "len": lengths, "a": lambda chance, shape, sizes: 0.125}),
     Case("product, rows permuted", "parts", "scattered", CUBE, peers.scattered, "A @ B, * scale, out[to] = …", 0.4, draw={"to": shuffled, "from": shuffled_back}),

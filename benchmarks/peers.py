@@ -451,7 +451,7 @@ def windows(i: Inputs, y: Array) -> None:
 def grouped(i: Inputs, y: Array) -> None:
     for block, g in enumerate(i["group"]):
         rows = slice(64 * block, 64 * block + 64)
-        np.matmul(i["x"][rows], i["w"][g], out=y[rows])
+        np.matmul(i["x"][rows].astype(y.dtype), i["w"][g].astype(y.dtype), out=y[rows])
 
 
 def paged(i: Inputs, o: Array) -> None:

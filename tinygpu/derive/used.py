@@ -226,14 +226,16 @@ def folded_at(phase: Phase, own: Fold, other: Fold) -> dict[str, Term]:
 
 
 def element_of(term: Term) -> Read:
-    """The one element that is read."""
-    (found,) = reads(term)
+    """The element that is read, or of which a number of another dtype is made."""
+    found = term.args[0] if isinstance(term, App) else term
+    assert isinstance(found, Read), "as operands are matched"
     return found
 
 
 def factors_of(element: Term, phase: Phase) -> frozenset[str]:
     """The factors on which a read depends."""
-    return frozenset().union(*(variables(substitute(i, phase.owner.by_axis)) for i in element_of(element).index))
+    box, index = phase.owner.domain, element_of(element).index
+    return frozenset().union(*(variables(simplify(substitute(i, phase.owner.by_axis), box)) for i in index))
 
 
 def strange(one: Instruction, read: Mapping[str, Term], use: Use, phase: Phase) -> list[tuple[str, str, str]]:
