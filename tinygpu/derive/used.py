@@ -233,9 +233,9 @@ def element_of(term: Term) -> Read:
 
 
 def factors_of(element: Term, phase: Phase) -> frozenset[str]:
-    """The factors on which a read depends."""
-    box, index = phase.owner.domain, element_of(element).index
-    return frozenset().union(*(variables(simplify(substitute(i, phase.owner.by_axis), box)) for i in index))
+    """The factors on which a read depends; of a place that data tell, those of the element that does."""
+    box, index = phase.owner.domain, (substitute(i, phase.owner.by_axis) for i in element_of(element).index)
+    return frozenset().union(*(variables(simplify(i, box) if reads(i) else i) for i in index))
 
 
 def strange(one: Instruction, read: Mapping[str, Term], use: Use, phase: Phase) -> list[tuple[str, str, str]]:
