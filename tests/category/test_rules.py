@@ -211,7 +211,10 @@ def settled(claims: Claims) -> None:
             for op, by in product(("floordiv", "mod"), (2, 4, 8, 32)):
                 if x.dtype != BOOL:
                     changed(App(op, (x, lift(by))), settle.divided(op, x, by, here), given, claims)
-        for condition in compared():
+        least = tuple(
+            a < apply("min", b, c) for a, b, c in ((r, n + 8, lift(8)), (i, n, i), (n, n, i), (i, n, i + 1), (lift(-1), i, r))
+        )
+        for condition in (*compared(), *least):
             verdict(condition, settle._compared(condition, here), given, claims)
             changed(condition, settle._settle(condition, here), given, claims)
         for fact in given:
