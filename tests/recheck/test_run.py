@@ -27,6 +27,8 @@ HERE = Path(__file__).parent
 MEANING = HERE.parent / "meaning"
 BUDGET = 200_000  # of the prover, for one claim: enough for all claims of what is right
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
+    "a_root_that_is_taken_for_positive",
+    "a_root_that_may_be_0",
     "a_narrow_literal", "atomic_of_two_blocks", "barrier_by_two_sums", "barrier_of_products", "butterfly_of_max_nan", "butterfly_of_welford",
     "cover_of_welford", "fold_extent_divides_by_0", "fold_extent_divides_by_0_in_a_branch", "fold_of_intermediate_infinities",
     "holds_of_integer_under_rounding", "lanes_integer_by_rounding", "sum_of_both_infinities_guard", "workspace_extent_divides_by_0",

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, conjunction, conjuncts, variables, whole
-from tinygpu.program.step import If, Step
+from tinygpu.program.step import If, Launch, Step
 from tinygpu.record import replace
 
 
-def cut_short(axis: Axis, body: tuple[Step, ...], point: Region) -> Axis:
-    """The axis of a loop as far as it does something: `for x < n { if x < e { … } }` ends at `e`, where that is one end for all turns and none beyond `n`.
+def cut_short(launch: Launch, axis: Axis, body: tuple[Step, ...], point: Region) -> Axis:
+    """The axis of a loop as far as it does something: `for x < n { if x < e { … } }` ends at `e`, where that is one end for all of a block, and none beyond `n`.
 
-    >>> x, e = Axis("x", Var("N")), Var("e")
-    >>> cut_short(x, (If(Var("x") < e, ()),), Region((Axis("e", Var("N") + 1),))).extent, cut_short(x, (If(Var("x") < e, ()),), Region(())).extent
+    >>> x, axes, body = Axis("x", Var("N")), (Axis("e", Var("N") + 1),), (If(Var("x") < Var("e"), ()),)
+    >>> cut_short(Launch(axes, (), ()), x, body, Region(axes)).extent, cut_short(Launch((), axes, ()), x, body, Region(axes)).extent
     (Var(name='e', dtype='index'), Var(name='N', dtype='index'))
     """
+    inside = {a.name for a in point.axes} - {a.name for a in launch.grid}
     match body:
         case (If(guard),):
             for part in conjuncts(guard):
                 match part:
-                    case App("lt", (Var(axis.name), end)) if whole(end) and axis.name not in variables(end):
+                    case App("lt", (Var(axis.name), end)) if whole(end) and variables(end).isdisjoint(inside):
                         if point.settled(conjunction(end >= 0, end <= axis.extent)) == TRUE:
                             return replace(axis, extent=end)
     return axis

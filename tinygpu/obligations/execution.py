@@ -255,7 +255,7 @@ class Execution:
         return tuple(a.name for a in self.launch.block)
 
     def loop(self, step: For, point: Region) -> None:
-        axis = cut_short(replace(step.axis, extent=self.observe(step.axis.extent, point, step.span)), step.body, point)
+        axis = cut_short(self.launch, replace(step.axis, extent=self.observe(step.axis.extent, point, step.span)), step.body, point)
         before, begun = dict(self.state), len(self.events)
         self.loops += 1
         previous = {name: f"{name}@{self.loops}" for name in sorted(written_in(step.body, facts=True) & before.keys())}
