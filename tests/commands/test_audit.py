@@ -61,6 +61,8 @@ machine m : o {
         ("x[i]", "s[t + 1]", "bitwise"),
         ("x[i]", "x[E]*3 / 3", "over the reals"),
         ("x[i]", "x[E] + s[t + 1] - x[E]", "over the reals"),
+        ("x[i]", "f32(near_bf16(x[E]))", "over the reals"),
+        ("x[i] + x[i + 1 | 0]", "f32(near_bf16(x[E])) + (x[E + 1] if E + 1 < n else 0)", "over the reals"),
     ],
 )
 def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written: str, word: str) -> None:
@@ -70,6 +72,7 @@ def test_what_is_said_of_numbers_follows_from_the_program(equation: str, written
     assert found.outputs == {"z": word}
     assert ("as the equation is written" in found.sentence) == (word == "in order")
     assert ("as the program is written" in found.sentence) == (word == "over the reals")
+    assert ("rounded to bf16 on their way" in found.sentence) == ("near" in written)
 
 
 @pytest.mark.parametrize(("name", "machine"), [("saxpy", "saxpy_v4"), ("stencil_shared", "jacobi_twice_shared")])

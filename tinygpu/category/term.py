@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from tinygpu.category.dtype import NEAR
 from tinygpu.category.fields import TERMED, children, with_terms
 from tinygpu.category.monoid import pack, part
 from tinygpu.category.node import (
@@ -198,8 +197,3 @@ def fresh(fold: Fold, taken: Collection[str], more: Collection[str] = ()) -> Fol
     new = {name: Var(claimed(name, used)) for name in clashing}
     axes = tuple(Axis(new[a.name].name if a.name in new else a.name, a.extent, a.sort, a.span) for a in fold.axes)
     return Fold(fold.monoid, axes, substitute(fold.guard, new, True), substitute(fold.body, new, True), fold.dtype, fold.span)
-
-
-def is_near(term: Term) -> bool:
-    """Whether a term is a number next to another one, for which it stands."""
-    return isinstance(term, App) and term.op in NEAR

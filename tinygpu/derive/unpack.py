@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.carrier import combined
 from tinygpu.category.monoid import Carrier, components
+from tinygpu.category.near import approximate, rounded
 from tinygpu.category.node import kept
 from tinygpu.category.term import (
     SHUFFLES,
@@ -24,7 +25,6 @@ from tinygpu.category.term import (
     Term,
     Var,
     children,
-    is_near,
     memoised,
     pack,
     reads,
@@ -51,19 +51,6 @@ def unpack(program: Program) -> Program:
     launches = tuple(unpacker.launch(launch) for launch in program.launches)
     workspaces = tuple(one for w in program.workspaces for one in unpacker.declared(w))
     return replace(program, launches=launches, workspaces=workspaces)
-
-
-@kept
-def approximate(term: Term) -> bool:
-    """Whether a number next to another one stands in a term."""
-    return is_near(term) or any(map(approximate, children(term)))
-
-
-@memoised
-def rounded(term: Term) -> Term:
-    """The term with a cast for each number next to another one."""
-    inner = rebuild(term, rounded)
-    return App("cast", inner.args, inner.dtype) if isinstance(inner, App) and is_near(inner) else inner
 
 
 @kept

@@ -22,12 +22,11 @@ def cut_short(launch: Launch, axis: Axis, body: tuple[Step, ...], point: Region)
     """
     inside = {a.name for a in point.axes} - {a.name for a in launch.grid}
     match body:
-        case (If(guard),):
-            for part in conjuncts(guard):
-                match part:
-                    case App("lt", (Var(axis.name), end)) if whole(end) and variables(end).isdisjoint(inside):
-                        if point.settled(conjunction(end >= 0, end <= axis.extent)) == TRUE:
-                            return replace(axis, extent=end)
+        case (If(guard),):  # what stands behind the end in its condition is not looked at beyond it
+            match conjuncts(guard)[:1]:
+                case (App("lt", (Var(axis.name), end)),) if whole(end) and variables(end).isdisjoint({*inside, axis.name}):
+                    if point.settled(conjunction(end >= 0, end <= axis.extent)) == TRUE:
+                        return replace(axis, extent=end)
     return axis
 
 

@@ -15,6 +15,8 @@ from hashlib import sha256
 
 from tinygpu.category.dtype import NEAR
 from tinygpu.category.linear import as_written, polynomial
+from tinygpu.category.monoid import Carrier
+from tinygpu.category.near import abrupt, approximate, is_near, rounded
 from tinygpu.category.node import kept
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.term import (
@@ -29,7 +31,6 @@ from tinygpu.category.term import (
     Term,
     Var,
     children,
-    is_near,
     memoised,
     plain,
     rebuild,
@@ -42,6 +43,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.text import WRITTEN, digest
 from tinygpu.category.total import PERHAPS, drowning, limited
+from tinygpu.record import replace
 
 
 def exact(term: Term) -> bool:
@@ -164,6 +166,12 @@ def _seen(term: Term, face: int) -> Term:
             return App("cast", (_seen(value, face),), dtype)
         case App("cast", (inner,), dtype) if face == 0 and dtype in FLOATS and (plainly := meant(inner, dtype)) is not None:
             return _seen(plainly, face)
+        case App("select", (condition, *branches)) if approximate(condition):
+            return _seen(select(rounded(condition), branches[0], branches[1]), face)
+        case Fold(monoid, guard=guard) if approximate(guard) and not isinstance(monoid, Carrier):
+            return _seen(replace(term, guard=rounded(guard)), face)
+        case _ if approximate(term) and abrupt(term):
+            return _seen(rounded(term), face)
     return rebuild(term, lambda t: _seen(t, face))
 
 

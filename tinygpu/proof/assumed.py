@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from z3 import unsat
 
 from tinygpu.category.monoid import Carrier
+from tinygpu.category.near import approximate, is_near
 from tinygpu.category.operation import KEEPING
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
@@ -38,6 +39,7 @@ from tinygpu.obligations.shape import put
 from tinygpu.obligations.trace import Store, every_cell
 from tinygpu.obligations.values import where_defined
 from tinygpu.program.step import Array, Assign, Program, Sync
+from tinygpu.program.traverse import terms
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
 
@@ -163,12 +165,17 @@ def word(program: Program, tensor: str) -> str:
     """How an output is that of the equation: by what the program does for each of its elements, whoever wrote the program."""
     value = inlined(program.op, program.op.equation(tensor).value)
     induced = {e.target for e in program.op.states if program.op.tensor(e.target).dtype in FLOATS}
-    if any(map(rounds_in, walk(value))) or induced & tensors(value):
+    if any(map(rounds_in, walk(value))) or induced & tensors(value) or nearby(program):
         return OVER_REALS
     every = stored(program, tensor)
     if not any(map(rounds, walk(value))):
         return OVER_REALS if any(rounds(t) or rounds_in(t) for ours, _, _ in every for t in walk(ours)) else BITWISE
     return IN_ORDER if all(as_written(*one) for one in every) else OVER_REALS
+
+
+def nearby(program: Program) -> frozenset[str]:
+    """The dtypes of numbers that stand for others next to them."""
+    return frozenset(t.dtype for s in program.steps for v in terms(s) if approximate(v) for t in walk(v) if is_near(t))
 
 
 def stored(program: Program, tensor: str) -> tuple[tuple[Term, Term, Region], ...]:
@@ -274,6 +281,8 @@ def sentence(program: Program, words: set[str]) -> str:
     rounding = f"; casts to {', '.join(casts)} are those of the equation" if casts else ""
     if any(isinstance(s, Sync) and s.scope == "instruction" for s in program.steps):
         order += ", and sums of instructions are rounded as the hardware does"
+    if near := nearby(program):
+        order += f", and numbers are rounded to {' and '.join(sorted(near))} on their way, which the equation does not"
     if atomic(program):
         order += ", and atomic updates come in another order at every call"
     return f"Over the reals: {order}; products and sums may be contracted{rounding}. NaN is outside of the statement."

@@ -11,9 +11,10 @@ from math import inf, prod
 
 from tinygpu.category.dtype import EPSILON
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.near import is_near
 from tinygpu.category.number import Array
 from tinygpu.category.region import Region
-from tinygpu.category.term import App, is_near, variables, walk
+from tinygpu.category.term import App, variables, walk
 from tinygpu.model.op import Equation, Op, Tensor
 from tinygpu.program.step import Assign, Call, Commit, Program, Sync, Wait
 from tinygpu.program.traverse import terms, walk_steps
