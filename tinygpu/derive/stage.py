@@ -68,6 +68,15 @@ def padded(value: Term, name: str) -> set[Const]:
     return {pad for _, read, pad in selects if isinstance(pad, Const) and isinstance(read, Read) and read.tensor == name}
 
 
+def unpadded(term: Term, op: Op) -> Term:
+    """The term with the elements themselves for those that are 0 outside of their tensor, as tiles hold them."""
+    match term:
+        case App("select", (inside, Read(name, index) as read, Const(0))):
+            bounds = {b for i, n in zip(index, op.tensor(name).shape, strict=True) for b in (i >= 0, i < n)}
+            return read if bounds.issuperset(conjuncts(inside)) else term
+    return rebuild(term, lambda t: unpadded(t, op))
+
+
 def copy(build: Build, op: Op, launch: Launch) -> None:
     """The steps that fill each tile."""
     made = frozenset(p.equation.target for p in launch.phases)

@@ -16,10 +16,11 @@ from tinygpu.category.owner import Arrow
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, outermost_folds, reads, substitute, text, variables
+from tinygpu.derive.stage import unpadded
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.machine import Launch, Machine, Phase
-from tinygpu.model.op import put_in
+from tinygpu.model.op import Op, put_in
 from tinygpu.model.problems import Problems
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.model.use import Use, extents
@@ -166,7 +167,7 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     (out,), (phase,) = outputs, folding
     value = put_in(out.equation.value, {t: p.equation for t, p in made.items() if p is not out})
     own, folds = outermost_folds(phase.equation.value), outermost_folds(value)
-    pairs = [pair for one in use.instructions for pair in operands(one, own[0])] if len(own) == len(folds) == 1 else []
+    pairs = [pair for one in use.instructions for pair in operands(one, own[0], machine.op)] if len(own) == len(folds) == 1 else []
     if not pairs:
         computes = dict.fromkeys(text(one.op.equations[0].value) for one in use.instructions)
         say("TG184.equation", use.span, phase.span, name=use.instructions[0].name, computes=list(computes))
@@ -192,14 +193,14 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     return Matched(machine, use, instruction, read, folds[0], value, phase.owner, out, stages, registers, *loops)
 
 
-def operands(one: Instruction, fold: Fold) -> Iterator[tuple[Instruction, dict[str, Term]]]:
+def operands(one: Instruction, fold: Fold, op: Op) -> Iterator[tuple[Instruction, dict[str, Term]]]:
     """The instruction with the read that each of its operands may be, where a fold is what it computes."""
     (equation,) = one.op.equations
     pattern = equation.value
     if not (isinstance(pattern, Fold) and pattern.monoid == one.update == fold.monoid and pattern.dtype == fold.dtype):
         return
     if fold.guard == TRUE and one.operand(equation.target).dtype == fold.dtype:
-        yield from ((one, found) for found in same(pattern.body, fold.body, {}))
+        yield from ((one, found) for found in same(pattern.body, unpadded(fold.body, op), {}))
 
 
 def same(pattern: Term, term: Term, known: dict[str, Term]) -> Iterator[dict[str, Term]]:
@@ -208,8 +209,6 @@ def same(pattern: Term, term: Term, known: dict[str, Term]) -> Iterator[dict[str
         case Read(operand, _, dtype), Read() | App("cast", (Read(),)):
             if term.dtype == dtype and known.get(operand, term) == term:
                 yield {**known, operand: term}
-        case Read(), App("select", (_, inner, Const(0))):  # nothing of the sum, as what is outside of a tensor
-            yield from same(pattern, inner, known)
         case App(op, ours, dtype), App(other, theirs) if (op, dtype, len(ours)) == (other, term.dtype, len(theirs)):
             for order in (theirs, theirs[::-1]) if op in SUMS else (theirs,):
                 found = [known]
