@@ -78,5 +78,5 @@ def test_what_is_shown_is_the_program() -> None:
 def test_variants_are_proved_and_compute_their_equation(name: str) -> None:
     machine = pipeline.load(VARIANTS).spec.machine(name)
     assert isinstance(pipeline.check(machine), Proof)
-    sizes = dict(zip(machine.op.sizes, (33, 19, 70), strict=False))
+    sizes = dict(zip(machine.op.sizes, (33, 19, 70, 9), strict=False))
     assert misbehaviour(pipeline.program(machine), sizes, ends=1) is None

@@ -21,7 +21,7 @@ from tinygpu.validate.same import canonical
 
 @lru_cache(maxsize=1 << 12)
 def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial], ...]:
-    """What guards say is at most what: `x + c < E` as `(x, E − c − 1)`, x without a number."""
+    """What guards say is at most what: `x + c < E` as `(x, E − c − 1)`, x without a number; those of longer sums, which say more, first."""
     found = []
     for guard in guards:
         match guard:
@@ -30,7 +30,7 @@ def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial
                 left = without(form, ())
                 most = plus(polynomial(b), constant(form.get((), 0) + (op in ("lt", "ge"))), -1)
                 found.append((left, most))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda bound: -len(bound[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,10 @@ class Ends:
         for left, most in self.below:
             if (whole := number(most)) is not None and (part := self._part(value, left)):
                 return constant(whole // part)
-            times_ = ratio(value, left)
+            digits = in_digits(value, left)
+            times_ = ratio(digits, left)
             if times_:
-                ends = self._range(plus(value, left, -times_))[1], self._range(most)[1]
+                ends = self._range(plus(digits, left, -times_))[1], self._range(most)[1]
                 if ends[0] is not None and ends[1] is not None:
                     return plus(ends[0], ends[1], times_)
         return self._range(value)[1]
@@ -149,6 +150,21 @@ class Ends:
 
     def _range(self, value: Polynomial) -> tuple[Polynomial | None, Polynomial | None]:
         return range_of(value, self.known)
+
+
+def in_digits(value: Polynomial, left: Polynomial) -> Polynomial:
+    """The sum with `x = n·(x // n) + x % n` for each `x // n` that a guard speaks of.
+
+    >>> from tinygpu.category.term import Var
+    >>> x = Var("x")
+    >>> in_digits(polynomial(x * 8), polynomial(x // 4)) == polynomial((x // 4) * 32 + x % 4 * 8)
+    True
+    """
+    for (atom,) in (m for m in left if len(m) == 1):
+        match atom:
+            case App("floordiv", (x, Const(int(n)))) if n > 0 and (count := value.get((x,), 0)):
+                value = plus(plus(value, polynomial(x), -count), polynomial(x // n * n + x % n), count)
+    return value
 
 
 def ratio(value: Polynomial, part: Polynomial) -> int:
