@@ -36,8 +36,9 @@ from tinygpu.category.term import (
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import arrays
+from tinygpu.program.call import Call, Sync
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 

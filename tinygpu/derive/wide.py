@@ -164,7 +164,7 @@ class Wide:
     @property
     def place(self) -> Term:
         """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate."""
-        array, plain = self.array, replace(self.array.layout, swizzle=None)
+        array, plain = self.array, self.array.layout.plain
         return address(array.extents, plain, self.first) if self.shared else self.first[-1]
 
     @property
@@ -287,7 +287,10 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
 
 
 def neighbours_stay(array: Array, count: int) -> bool:
-    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are."""
+    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are, and rows are
+    cut into whole ones."""
+    if array.layout.panels % count:
+        return False
     if array.owner != "block" or array.layout.swizzle is None:
         return not array.strided
     _, base, shift = array.layout.swizzle

@@ -20,8 +20,9 @@ from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
+from tinygpu.program.call import Sync
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS, matrix
-from tinygpu.program.step import Array, For, Launch, Program, Sync, arrays_in, steps
+from tinygpu.program.step import Array, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule import contract

@@ -16,8 +16,9 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
+from tinygpu.program.call import Sync
 from tinygpu.program.instruction import matrix
-from tinygpu.program.step import Array, Assign, For, If, Step, Sync, steps
+from tinygpu.program.step import Array, Assign, For, If, Step, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.wide import Move, move, moves, wholly
@@ -69,6 +70,7 @@ class CudaBody(Body):
         kind = held(step.dtype) if step.name in self.scope.locals else MEMORY[step.dtype]
         if step.owner != "thread":
             how = f" pad {step.layout.pad}" if step.layout.pad else ""
+            how += f" panels {step.layout.panels}" if step.layout.panels else ""
             how += f" swizzle{step.layout.swizzle}" if step.layout.swizzle else ""
             self.declared.append(f"{python} = shared({kind}, {self.places[step.name]})  # [{extents}]{how}")
         elif step.extents:

@@ -59,8 +59,9 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.window import all_step, prefixed, shown
+from tinygpu.program.call import Call, Sync
 from tinygpu.program.rows import touched
-from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.program.traverse import map_every, terms
 from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
@@ -145,8 +146,10 @@ class Execution:
                 case Call():
                     for term in terms(step):
                         self.observe(term, point, step.span)
+                    if step.together:
+                        word = "barrier" if isinstance(step, Sync) else step.called
+                        self.events.append(Collective(step.together, word, point, step.span, self.place.launch))
                     if isinstance(step, Sync):
-                        self.events.append(Collective(step.scope, "barrier", point, step.span, self.place.launch))
                         for name, index, here, stores in touched(step.begins, point):  # which the hardware does for these lanes
                             self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
                 case Ghost(name, index, claim, span):

@@ -16,7 +16,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Const, Read, Term, Var
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.instruction import library, shipped
-from tinygpu.program.step import Applied
+from tinygpu.program.call import Applied
 from tinygpu.program.tiles import form, has
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes

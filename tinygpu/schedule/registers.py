@@ -15,8 +15,9 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment
+from tinygpu.program.call import Applied, Sync
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Applied, Array, Assign, For, If, Launch, Step, Sync, arrays_in
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
 

@@ -21,10 +21,11 @@ from tinygpu.category.real import REAL
 from tinygpu.category.region import Region
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjunction, reads, text
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.call import COPY, Call, Sync
 from tinygpu.program.rows import touched
-from tinygpu.program.space import SHARED, Space
+from tinygpu.program.space import Space
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
+from tinygpu.program.step import Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.exchange import complete_groups, shuffle
@@ -141,17 +142,19 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 run.spend()
                 for term in terms(step):
                     run.value(term, mask)
+                if step.together:
+                    word = step.word if isinstance(step, Sync) else step.called
+                    there = complete_groups(word, step.together, mask, run.place(), run.faults)
                 if isinstance(step, Sync):
                     whole = "block" if step.scope == "block" else "warp"
-                    there = complete_groups(step.word, whole, mask, run.place(), run.faults)
                     for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
                         clock.barrier(whole, there)
                     for name, index, here, stores in touched(step.begins, Region()):
                         if not stores:
                             lanes = run.value(conjunction(*here.guard), mask)
                             _named(run, name, index, here.axes[-1], np.logical_and(mask, lanes))
-                elif isinstance(step, Commit | Wait) and (late := run.clocks.get(SHARED)) and late.copies is not None:
-                    late.copies.wait(step.count, mask) if isinstance(step, Wait) else late.copies.commit(mask)
+                for late in (clock.late for clock in run.clocks.values() if clock.late is not None):
+                    late.call(step, mask)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)
@@ -199,7 +202,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
     together = step.update if step.atomic and not own else ""
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending == COPY)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:

@@ -13,7 +13,8 @@ from itertools import groupby
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.program.step import Step, Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Step, steps
 from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.group import Group

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Read, Term, Var, conjunction, reads, rebuild, substitute, text
 from tinygpu.model.collective import Operand, joined
+from tinygpu.program.call import Applied, Sync
 from tinygpu.program.statement import line
-from tinygpu.program.step import Applied, Assign, For, If, Launch, Step, Sync
+from tinygpu.program.step import Assign, For, If, Launch, Step
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.registers import Held, fragments_of
