@@ -113,8 +113,8 @@ def run_body(run: Run, body: tuple[Step, ...], mask: Array) -> None:
         if not free:
             run_steps(run, piece, mask)
             continue
-        run.schedule = schedule.within()
-        for part in schedule.parts(run.group):
+        run.schedule = inner = schedule.within(piece)
+        for part in inner.parts(run.group):
             some = np.logical_and(mask, part)
             if some.any():
                 run_body(run, piece, some)
@@ -218,16 +218,20 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     box = tuple(max(0, int(e)) for e in values)
     if 0 in box:
         return True
-    loops = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
-    if loops is None:
+    found = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
+    if found is None:
         return False
-    outer, run.loops = run.loops, (*run.loops, *loops)
+    loops, turns = found
+    inside = tuple(n for axis, n in zip(nest.axes, box, strict=True) if axis.name in loops)
+    outer, run.loops = run.loops, (*run.loops, *(axis.name for axis in nest.axes))
     run.env.update(loops)
-    run.enter(nest.origin)
-    run.spend(math.prod(box))
-    _assign(run, nest.assign, mask, box)
-    for name in loops:
-        del run.env[name]
+    for turn in np.ndindex(*turns.values()):
+        run.env.update(zip(turns, map(int, turn), strict=True))
+        run.enter(nest.origin)
+        run.spend(math.prod(inside))
+        _assign(run, nest.assign, mask, inside)
+    for axis in nest.axes:
+        del run.env[axis.name]
     run.loops = outer
     return True
 
