@@ -78,8 +78,9 @@ class Scope:
                         assigned.add(first)
                     if isinstance(atom, Atom) and atom.what == "matrix":
                         written.update(*(_array(self.names.get(name)) for name in names_in(node)))
-                case ast.Call(func=ast.Name(id=name), args=[]) if (
-                    isinstance(atom := self.names.get(name), Atom) and atom.what == "call"
+                        barriers |= atom.waits
+                case ast.Call(func=ast.Name(id=name), args=[]) if isinstance(atom := self.names.get(name), Atom) and (
+                    atom.what == "call" or atom.waits
                 ):
                     barriers = True  # it waits
                 case ast.Attribute(attr="syncthreads" | "syncwarp"):
