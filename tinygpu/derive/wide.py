@@ -13,7 +13,7 @@ from math import gcd
 
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import address
+from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import number, polynomial, stride
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
@@ -163,8 +163,8 @@ class Wide:
 
     @property
     def place(self) -> Term:
-        """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate."""
-        array, plain = self.array, self.array.layout.plain
+        """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate. Panels are whole multiples."""
+        array, plain = self.array, Layout(self.array.layout.pad)
         return address(array.extents, plain, self.first) if self.shared else self.first[-1]
 
     @property
