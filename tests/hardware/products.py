@@ -65,7 +65,9 @@ class Group:
             real = self.real[id(cells), first]
             for cell in range(ROWS * n // WARP):
                 real[cell] += cells.dtype.type(product[lane // 4 + cell // 2 % 2 * 8, cell // 4 * 8 + lane % 4 * 2 + cell % 2])
-            later = [1 for group in self.groups for _, others, _ in group if others[lane][0] is cells and int(others[lane][1]) == first]
+            later = [
+                1 for group in self.groups for _, others, _ in group if others[lane][0] is cells and int(others[lane][1]) == first
+            ]
             if not later:
                 cells[first : first + len(real)] = real
 

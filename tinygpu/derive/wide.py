@@ -287,14 +287,11 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
 
 
 def neighbours_stay(array: Array, count: int) -> bool:
-    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are, and rows are
-    cut into whole ones."""
-    if array.layout.panels % count:
-        return False
+    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements, panels hold whole ones."""
     if array.owner != "block" or array.layout.swizzle is None:
         return not array.strided
     _, base, shift = array.layout.swizzle
-    return 2 ** min(base, base + shift) % count == 0
+    return 2 ** min(base, base + shift) % count == array.layout.panels % count == 0
 
 
 def turns(axis: Axis) -> int:

@@ -152,6 +152,6 @@ def passed(way: Events, scope: str) -> list[Term]:
     return [*dict.fromkeys(e.where for e in way if e.what in (scope, "block"))]
 
 
-def shown(way: Events, unit: str) -> Iterator[tuple[Term, Events]]:
+def fenced(way: Events, unit: str) -> Iterator[tuple[Term, Events]]:
     """For each fence for a unit where it is, and what is behind it."""
     return ((e.where, way[at + 1 :]) for at, e in enumerate(way) if e.what == "fence" and e.unit == unit)

@@ -59,7 +59,7 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.window import all_step, prefixed, shown
-from tinygpu.program.call import Call, Sync
+from tinygpu.program.call import Call
 from tinygpu.program.rows import touched
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.program.traverse import map_every, terms
@@ -68,7 +68,6 @@ from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 20_000  # different parts of a value beyond which it is not followed
 DEEP = 250  # parts inside of each other beyond which it is not: what reads a value goes down into it
-LARGE = "large "
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
 
 
@@ -97,7 +96,7 @@ class Execution:
         if (value.parts <= FOLLOWED or different(value) <= FOLLOWED) and value.deep <= DEEP:
             return value
         self.loops += 1
-        return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
+        return Read(f"large {self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
 
     def observe(self, term: Term, point: Region, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
@@ -147,11 +146,9 @@ class Execution:
                     for term in terms(step):
                         self.observe(term, point, step.span)
                     if step.together:
-                        word = "barrier" if isinstance(step, Sync) else step.called
-                        self.events.append(Collective(step.together, word, point, step.span, self.place.launch))
-                    if isinstance(step, Sync):
-                        for name, index, here, stores in touched(step.begins, point):  # which the hardware does for these lanes
-                            self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
+                        self.events.append(Collective(step.together, step.noun, point, step.span, self.place.launch))
+                    for name, index, here, stores in touched(step, point):  # which the hardware does for these lanes
+                        self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
                 case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:

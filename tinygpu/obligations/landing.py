@@ -24,7 +24,7 @@ from tinygpu.category.term import BOOL, FALSE, TRUE, App, Term, Var, conjunction
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import Instruction
 from tinygpu.obligations.barriers import LATER
-from tinygpu.obligations.between import Flow, flows, landed, passed, shown
+from tinygpu.obligations.between import Flow, fenced, flows, landed, passed
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
@@ -50,15 +50,14 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 if other not in ("", COPY) and unit != other and (first.write or second.write):
                     claims += (ready,) if array.held else (proxy,)
                 launch = program.launches[first.place.launch]
-                ways = flows(launch.body, first.place.path, second.place.path) if claims else ()
-                yield from (claim(launch, first, second, flow, unit, other) for flow in ways for claim in claims)
+                for flow in flows(launch.body, first.place.path, second.place.path) if claims else ():
+                    yield from (claim(launch, first, second, flow, unit, other) for claim in claims)
 
 
 def begun(launch: Launch, access: Access) -> tuple[str, Instruction | None]:
     """The unit on which a step touches a cell, empty where the thread does; and the instruction that it is of."""
     bodies = list(at(launch.body, access.place.path))
-    body, position = bodies[-1]
-    step, before = body[position], [inner[here - 1] for inner, here in bodies if here]
+    step, before = bodies[-1][0][bodies[-1][1]], [inner[here - 1] for inner, here in bodies if here]
     unit = step.pending if isinstance(step, Assign) and (access.write or step.pending != COPY) else ""
     one = next((s.begins.instruction for s in before if isinstance(s, Sync) and s.begins), None)
     return unit, one if unit not in ("", COPY) else None
@@ -119,7 +118,7 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
     """What a thread has written is seen by a unit that reads memory by itself."""
     pair, told = Pair.of(launch, first, second, flow), list[Term]()
     for landing, after in landed(flow.events, unit) if unit else [(TRUE, flow.events)]:
-        for fence, behind in shown(after, ASYNC):
+        for fence, behind in fenced(after, ASYNC):
             told.append(conjunction(pair.own, landing, fence))
             told += [conjunction(landing, fence, where) for where in passed(behind, "block")]
             told += [conjunction(pair.lanes, landing, fence, where) for where in passed(behind, "warp")]
@@ -129,14 +128,14 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
     sentence = (
         f"a fence, and then a barrier, stand between a thread that writes {cell(first)} and a product that reads it{flow.when}"
     )
-    help = "put fence async before the barrier, behind the wait if it is a copy"
-    return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, help)
+    fix = f"put fence {ASYNC} before the barrier{', behind the wait' if unit else ''}"
+    return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, fix)
 
 
 def ready(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """What a thread has done with registers is done for a product with them."""
     pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
-    goal = settle(either([where for where, _ in shown(flow.events, other)]), pair.extents)
+    goal = settle(either([where for where, _ in fenced(flow.events, other)]), pair.extents)
     labels = (Label(first.span, f"{verb} here"), Label(second.span, "a product has it here"))
     title = f"a product may have {first.array} before a thread has {verb} it"
     sentence = f"a fence stands between a thread that has {verb} {cell(first)} and a product with it{flow.when}"

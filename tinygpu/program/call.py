@@ -31,6 +31,11 @@ class Call:
         """Of whom all come here, or none: of a `block`, a `warp`, …; empty where each thread is alone."""
         return "warp" if getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
 
+    @property
+    def noun(self) -> str:
+        """What it is, in a sentence."""
+        return type(self).__name__.lower()
+
 
 # where threads wait for each other, and how
 SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp"}
@@ -67,6 +72,11 @@ class Sync(Call):
     def together(self) -> str:
         """Of whom all come here."""
         return self.begins.instruction.level if self.begins else "block" if self.scope == "block" else "warp"
+
+    @property
+    def noun(self) -> str:
+        """What it is, in a sentence."""
+        return "barrier"
 
     @property
     def word(self) -> str:

@@ -83,14 +83,12 @@ AXIOMS: Mapping[str, Axiom] = {
         f'{PTX}, "cp.async"; {PTX}, "cp.async.wait_group"',
     ),
     "asynchronous product": Axiom(
-        "a product that a warpgroup begins reads its operands, and has done what it does to its accumulator, before a wait of the warp passes that leaves fewer "
-        "groups under way than were ended since; products of one shape on one accumulator are done in order, and with registers only what was done before a "
-        "fence for them",
+        "a product that a warpgroup begins is over before a wait of the warp passes that leaves fewer groups under way than were ended since; products of one "
+        "shape on one accumulator are done in order, behind what was done with registers before a fence for them",
         f'{PTX}, "wgmma.mma_async"; {PTX}, "wgmma.wait_group"; {PTX}, "wgmma.fence"',
     ),
     "proxy fence": Axiom(
-        "what a thread has written to shared memory before a fence, and threads that it has told since, is what a product reads by a descriptor; the "
-        "canonical layouts of descriptors are the swizzles of 32, 64 and 128 bytes",
+        "what a thread wrote to shared memory before a fence, and has told, is read by descriptors, whose layouts are swizzles of 32, 64 and 128 bytes",
         f'{PTX}, "fence.proxy.async"; {PTX}, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"',
     ),
     "shared memory": Axiom(

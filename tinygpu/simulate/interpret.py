@@ -143,13 +143,12 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 for term in terms(step):
                     run.value(term, mask)
                 if step.together:
-                    word = step.word if isinstance(step, Sync) else step.called
-                    there = complete_groups(word, step.together, mask, run.place(), run.faults)
+                    there = complete_groups(getattr(step, "word", step.noun), step.together, mask, run.place(), run.faults)
                 if isinstance(step, Sync):
                     whole = "block" if step.scope == "block" else "warp"
                     for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
                         clock.barrier(whole, there)
-                    for name, index, here, stores in touched(step.begins, Region()):
+                    for name, index, here, stores in touched(step, Region()):
                         if not stores:
                             lanes = run.value(conjunction(*here.guard), mask)
                             _named(run, name, index, here.axes[-1], np.logical_and(mask, lanes))

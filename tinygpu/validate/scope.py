@@ -35,10 +35,7 @@ class Effects:
 
 
 def _array(thing: Thing | None) -> set[str]:
-    match thing:
-        case Number(array=array) | Pointer(array=array) | Cells(array=array) if array:
-            return {array}
-    return set()
+    return {thing.array} if isinstance(thing, Number | Pointer | Cells) and thing.array else set()
 
 
 @dataclass(slots=True)
