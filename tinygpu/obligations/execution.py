@@ -68,6 +68,7 @@ from tinygpu.record import dataclass, field, replace
 
 FOLLOWED = 20_000  # different parts of a value beyond which it is not followed
 DEEP = 250  # parts inside of each other beyond which it is not: what reads a value goes down into it
+LARGE = "large "
 UNROLLED = 64  # a loop that has no closed form is executed iteration by iteration up to this many
 
 
@@ -96,7 +97,7 @@ class Execution:
         if (value.parts <= FOLLOWED or different(value) <= FOLLOWED) and value.deep <= DEEP:
             return value
         self.loops += 1
-        return Read(f"large {self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
+        return Read(f"{LARGE}{self.loops}{UNSOLVED}", tuple(map(Var, sorted(variables(value)))), value.dtype)
 
     def observe(self, term: Term, point: Region, span: Span) -> Term:
         """`resolve`, with every access of the term recorded under the conditions that guard it."""
@@ -162,8 +163,8 @@ class Execution:
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
             step = replace(step, value=step.whole, update="")
         value = self.observe(step.value, inner, step.span)
-        known = self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
-        cells = known or unstored(self.program.op, step.target)
+        cells = self.access(step.target, index, inner, step.span, True, step.update * step.atomic)
+        cells = cells or unstored(self.program.op, step.target)
         if step.update:
             self.events.append(Value(self.resolve(cells.at(index), inner), inner, step.span))
         if step.target not in self.state:
@@ -263,8 +264,7 @@ class Execution:
         self.run(step.body, point.inside(axis))
         begin, after, solved = self.closed(axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
-            self.state, around = before, self.place
-            del self.events[begun:]
+            self.state, around, self.events[begun:] = before, self.place, []
             for number in range(int(axis.extent.value)):  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
                 self.place = replace(around, turns=(*around.turns, (axis.name, number)))
                 self.run(map_every(step.body, partial(substitute, mapping={axis.name: Const(number)}, written=True)), point)
