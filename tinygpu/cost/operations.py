@@ -28,6 +28,7 @@ def flops_of(kind: str, dtype: str) -> int:
 def either(a: Term, b: Term) -> Term:
     """`a or b`; the weaker of them, where one is a part of the other.
 
+    >>> from tinygpu.category.term import TRUE, Var, conjunction
     >>> i, n = Var("i"), Var("n")
     >>> either(i < n, conjunction(i < n, i >= 2)) == (i < n), either(TRUE, i < n) == TRUE
     (True, True)
@@ -39,7 +40,7 @@ def either(a: Term, b: Term) -> Term:
 def evaluated(value: Term, here: Region, fused: bool = False) -> Iterator[tuple[Term, Region, bool]]:
     """Every node of a value that is evaluated, where it is, and whether a product goes into the sum around it.
 
-    >>> from tinygpu.category.term import Var, select, text
+    >>> from tinygpu.category.term import Const, Var, select, text
     >>> i, n = Var("i"), Var("n")
     >>> one = select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32"))
     >>> [(text(node), *map(text, there.guard)) for node, there, _ in evaluated(one, Region()) if isinstance(node, Read)]
@@ -56,6 +57,7 @@ def evaluated(value: Term, here: Region, fused: bool = False) -> Iterator[tuple[
 def kind_of(node: Term, fused: bool = False) -> str | None:
     """The kind of one operation of a value, None for what costs nothing here; `fused`: it is a product, and its sum has counted it.
 
+    >>> from tinygpu.category.term import Const
     >>> x = Const(2.0, "f32")
     >>> product = App("mul", (x, x), "f32")
     >>> kind_of(product), kind_of(App("add", (product, x), "f32")), kind_of(product, True), kind_of(App("exp", (x,), "f32"))
