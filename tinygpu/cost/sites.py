@@ -39,6 +39,7 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
+from tinygpu.program.pending import source
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Applied, Array, Assign, Call, Fact, For, If, Program, Step, Sync
@@ -65,8 +66,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once; or `by` an instruction a row of them; or a
-    `pending` copy that lands later."""
+    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once; or `by` an instruction a row of them; or `pending`, by
+    a copy that lands later and passes no register."""
 
     where: Where
     array: Array
@@ -186,14 +187,21 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
     asked = [w.condition for w in wides if not w.always]
     shared = conjunction(*asked[:1])
     guard = conjunction(guard, outer)
+    match inner.body:
+        case (Assign(pending=True) as step,):
+            copies = {w.access for w in wides} == {step, source(step.value)}
+        case _:
+            copies = False
     for site in _body(walk, inner.body, (*axes, loop.axis), guard):
         wide = next((w for w in wides if _same(w, site)), None)
         if wide is None or not isinstance(site, Access):
             yield site
             continue
-        yield _moved(site, wide, axes, conjunction(guard, TRUE if wide.always and not site.pending else shared))
-        if shared != TRUE and site.pending:  # what is not copied is 0, and stored
-            yield replace(_moved(site, wide, axes, conjunction(guard, negation(shared))), pending=False)
+        pending = copies and site.stores
+        whole = TRUE if wide.always and not pending else shared
+        yield replace(_moved(site, wide, axes, conjunction(guard, whole)), pending=pending)
+        if shared != TRUE and pending:  # what is not copied is 0, and stored
+            yield _moved(site, wide, axes, conjunction(guard, negation(shared)))
         elif shared != TRUE and not wide.always:
             yield replace(site, where=site.where.under(negation(shared)))
 
@@ -227,7 +235,7 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
             touched.setdefault((step.target, step.index), inside.guard)
     yield from _touched(here, touched, walk)
     if not array.held_alone:
-        yield Access(inside, array, step.index, True, step.atomic, pending=step.pending)
+        yield Access(inside, array, step.index, True, step.atomic)
 
 
 def _touched(here: Where, touched: Touched, walk: _Walk) -> Iterator[Site]:
