@@ -19,8 +19,9 @@ from tinygpu.category.term import reads
 from tinygpu.commands.costs import MOST
 from tinygpu.commands.explain import pages
 from tinygpu.commands.specs import usual_sizes
-from tinygpu.cost.measure import Assembled, filled, measure
+from tinygpu.cost.measure import measure
 from tinygpu.cost.notes import RULES, notes
+from tinygpu.cost.on_device import Assembled, filled
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import CPU, device_named
 from tinygpu.model.machine import Machine

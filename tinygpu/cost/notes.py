@@ -13,7 +13,8 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, reads, text, variables
 from tinygpu.cost.counted import Count
-from tinygpu.cost.measure import SECTOR, Cost, Filled, Line
+from tinygpu.cost.measure import SECTOR, Cost, Line
+from tinygpu.cost.on_device import Filled
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in

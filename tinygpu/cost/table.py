@@ -13,11 +13,18 @@ from typing import Any
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed, shown
 from tinygpu.cost.counted import Count, added
-from tinygpu.cost.measure import Bound, Cost, Filled, Line, bounds, fits_in_cache, turns_of_banks, without_caches
+from tinygpu.cost.measure import Cost, Line
+from tinygpu.cost.on_device import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
 
 ELEMENT = 44  # columns of an element; a longer one is cut
-KIND = {"fma": "fused multiply-add", "special": "exp, log, sqrt, …", "divide": "division", "compare": "min, max, compare, choose"}
+KIND = {
+    "tensor": "tensor multiply-add",
+    "fma": "fused multiply-add",
+    "special": "exp, log, sqrt, …",
+    "divide": "division",
+    "compare": "min, max, compare, choose",
+}
 
 UNITS = ("", "k", "M", "G", "T", "P", "E")  # powers of 1000, as data sheets give them
 
@@ -151,7 +158,7 @@ def accesses(cost: Cost, shared: bool) -> list[str]:
         if tally is not None and not tally.requests:
             continue
         element = one.element if len(one.element) <= ELEMENT else one.element[: ELEMENT - 1] + "…"
-        verb = "atomic" if one.access.atomic else "written" if one.access.stores else "read"
+        verb = one.access.by or ("atomic" if one.access.atomic else "written" if one.access.stores else "read")
         asked = Count(None, None) if tally is None else Count(None, tally.requests, tally.exact)
         many = number(one.asked * one.access.item, bytes_of) if shared else number(asked)
         each, best = "depends on data", ""
@@ -223,8 +230,10 @@ def bound(cost: Cost, device: Device) -> list[str]:
     turns = turns_of_banks(cost, device)
     if turns is not None:
         rows.append(["  shared memory, lanes in groups", seconds_of(turns), "(each group that moves 128 bytes takes its own turn)"])
-    ridge = device.fp32_flops / device.memory_bytes_per_second
-    return [*lines, *grid_of(rows, (1,)), f"  its FP32 peak takes {ridge:.3g} flop a byte; peaks are of its data sheet"]
+    tensor = {d: each for kind, d, _ in cost.operations if kind == "tensor" and (each := device.tensor_flops(d))}
+    peak, each = max(tensor.items(), key=lambda one: one[1]) if tensor else ("FP32", 2 * device.fp32_lanes)
+    ridge = each * device.multiprocessors * device.clock_hertz / device.memory_bytes_per_second
+    return [*lines, *grid_of(rows, (1,)), f"  its {peak} peak takes {ridge:.3g} operations a byte; peaks are of its data sheet"]
 
 
 # ── as plain data ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -233,7 +242,7 @@ MEETINGS = {f"{name}_a_thread": name for name in ("barriers", "warp_barriers", "
 LAUNCH = {"blocks": "blocks", "threads": "threads", "shared_bytes": "shared_bytes", **MEETINGS}
 FLOW = {"array": "array", "role": "role", "stores": "stores", "element_bytes": "item", "asked_elements": "asked", "moved_bytes": "moved",
         "once_bytes": "once", "times": "times"}  # fmt: skip
-LINE = {"element": "element", "space": "access.array.space.name", "stores": "access.stores", "atomic": "access.atomic", "thread_bytes": "widths", "asked_elements": "asked",
+LINE = {"element": "element", "space": "access.array.space.name", "stores": "access.stores", "atomic": "access.atomic", "by": "access.by", "thread_bytes": "widths", "asked_elements": "asked",
         "requests": "tally.requests", "exact": "tally.exact"}  # fmt: skip
 FILLED = {"registers": "assembled.registers", "spill_bytes": "assembled.spill_bytes", "shared_bytes": "assembled.shared_bytes",
           "blocks_at_once": "resident.blocks", "warps": "resident.warps", "most_warps": "resident.most", "limit": "resident.because",
