@@ -89,6 +89,22 @@ def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_r
     assert not disassembler() or counted(report, wanted) == wanted
 
 
+STAGED = {  # of an output that goes by way of a tile: what is stored there, and what is stored from there
+    "staged[T=f16, MI=4]": ((8, 0), {"HMMA.16816.F32": 64, "STG.E.EF.128": 1}),
+    "stored[T=bf16, MI=2]": ((9, 0), {"HMMA.16816.F32.BF16": 16, "STSM.16.M88.4": 4, "STG.E.EF.128": 4}),
+}
+
+
+@pytest.mark.parametrize("title", STAGED)
+def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
+    needs_cuda()
+    arch, wanted = STAGED[title]
+    machine = pipeline.load(SPECS.parents[2] / "specs/half_output.tgpu").spec.machine(title)
+    (report,) = gate([pipeline.program(machine)], arch)
+    assert report.refused() == ()
+    assert not disassembler() or {n: sum(i.name == n for i in report.instructions) for n in wanted} == wanted
+
+
 def test_attention_multiplies_64_times_a_tile_and_leaves_no_register() -> None:
     needs_cuda()
     machines = [m for m in pipeline.load(SPECS.parents[2] / "specs/attention.tgpu").machines if m.title.endswith("[N=1]")]

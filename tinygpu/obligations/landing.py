@@ -92,8 +92,9 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
     """What was begun has landed before a thread touches its cell."""
     pair, told = Pair.of(launch, first, second, flow), list[Term]()
     for wait, behind in landed(flow.events, unit):
-        told += [conjunction(wait, where) for where in passed(behind, "block")]
-        told += [conjunction(pair.lanes, wait, where) for where in passed(behind, "warp")]
+        block = passed(behind, "block")
+        told += [conjunction(wait, where) for where in block]
+        told += [conjunction(pair.lanes, wait, where) for where in passed(behind, "warp") if where not in block]
         told.append(conjunction(pair.own if unit == COPY else pair.lanes, wait))
     goal = settle(either(told), pair.extents)
     what, verb = "copy" if unit == COPY else "product", "writes" if second.write else "reads"
