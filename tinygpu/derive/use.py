@@ -16,37 +16,19 @@ from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
 from tinygpu.category.text import claimed
-from tinygpu.derive.factors import names_taken
-from tinygpu.derive.match import matched
 from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
-from tinygpu.model.machine import Machine
-from tinygpu.model.problems import Problems
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 
 Body = tuple[tree.Statement, ...]
 NONE = tree.Number("0")
 PIECE = 16  # bytes of a row that a lane names
-
-
-def used(machine: Machine) -> Machine:
-    """`machine → the same with the program that its instruction makes of it`. Raises TinygpuError, TG184."""
-    problems = Problems()
-    found = matched(machine, problems)
-    problems.stop()
-    assert found is not None and machine.use is not None
-    from tinygpu.derive.late import Late  # which is made of this
-
-    text = (Late if found.instruction.unit else Text)(found, names_taken(machine))
-    launch = machine.launches[0]
-    whole = replace(launch, block=(*launch.block, *machine.use.lanes), phases=(), stages=(), time=())
-    return replace(machine, launches=(whole,), program=tree.ProgramClause(text.body(), span=machine.use.span), use=None)
 
 
 @dataclass(slots=True)
