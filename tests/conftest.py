@@ -10,6 +10,7 @@ Of a spec that is run, `share` takes the machines in the same way, where a proof
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from binascii import crc32
@@ -20,6 +21,8 @@ from typing import Protocol, TypeVar
 
 import hypothesis
 import pytest
+
+from tinygpu.commands.common import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -60,6 +63,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out = [item for item in items if item.get_closest_marker("sampled") and not drawn(item.nodeid.partition("[")[2].rstrip("]"))]
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in set(out)]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Garbage is looked for as seldom as a command does, and never among the tests themselves."""
+    gc.freeze()
+    prepare()
 
 
 @cache
