@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.mutants.mutate import Mutant, attempts, is_mutant
-from tests.program.library import SPECS, disagreements
+from tests.program.library import STEMS, disagreements, library
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
@@ -33,7 +33,11 @@ VOLUME = 1 << 15
 @cache
 def programs() -> list[tuple[str, Program]]:
     """The shipped machines and those of this folder, with the names of their files."""
-    return [(path.stem, pipeline.program(machine)) for path in (*SPECS, OWN) for machine in pipeline.load(path).machines]
+    every = [
+        *((stem, machine) for stem in STEMS for machine in library(stem)),
+        *((OWN.stem, m) for m in pipeline.load(OWN).machines),
+    ]
+    return [(stem, pipeline.program(machine)) for stem, machine in every]
 
 
 def verdict(program: Program) -> tuple[str, str]:
