@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -43,6 +44,7 @@ NUMPY = domain(
 )
 
 
+QUIET = nullcontext()
 ABSENT = tuple(name for name in FLOATS if HELD[name].name != DTYPE[name].numpy)  # floats of which numpy has none
 
 
@@ -60,9 +62,12 @@ def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
     return HELD["f64"] if exact and dtype in FLOATS else HELD[dtype]
 
 
-def quiet() -> np.errstate:
+def quiet() -> AbstractContextManager[object]:
     """Arithmetic without warnings: what is too large is infinite, what has no value NaN, unless who asks wants it raised."""
-    return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in np.geterr().items()})  # type: ignore[arg-type]
+    now = np.geterr()
+    if {*now.values()} <= {"ignore", "raise"}:  # as it is inside of a run
+        return QUIET
+    return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in now.items()})  # type: ignore[arg-type]
 
 
 def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
@@ -177,6 +182,8 @@ def unmet(op: str, dtype: str, args: Sequence[Value]) -> Array:
 
 def divided(op: str, a: Value, b: Value) -> Value:
     """Euclidean division of integers, by 1 where by 0: the remainder is never negative. Of positive divisors it is Python's and numpy's own."""
+    if type(b) is int and b > 0:
+        return a % b if op == "mod" else -(-a // b) if op == "ceildiv" else a // b
     zero, negative = np.asarray(b == 0), np.less(b, 0)
     if zero.any():
         b = np.where(zero, np.asarray(b).dtype.type(1), b)

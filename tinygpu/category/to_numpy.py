@@ -7,6 +7,7 @@ but is never read, never reported, and never divides by zero, so `select` and gu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import TypeAlias
@@ -38,12 +39,14 @@ from tinygpu.category.number import (
 )
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.real import REAL
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.record import dataclass, replace
 
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
+PLAIN: Mapping[str, Callable[[Value, Value], Value]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+LARGE = 1 << 62
 CHUNK = 1 << 20  # points of a fold that are held at once
 
 
@@ -101,6 +104,8 @@ def evaluate(
 
 
 def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    if type(term) is App and term.dtype == INDEX and term.op in PLAIN:  # nearly all of an address
+        return _place(term.op, [_value(a, env, mask, c) for a in term.args])
     match term:
         case Const(value, dtype):
             return constant(value, dtype, c.exact)
@@ -122,11 +127,19 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
             return _value(value, env, mask, c)[place]
         case App(op, (a, b)) if isinstance(op, Carrier):
             return _joined(op, _value(a, env, mask, c), _value(b, env, mask, c), c)
-        case App(op, args, dtype):
+        case App(op, args):
             return _apply(term, [_value(a, env, mask, c) for a in args], mask, c)
         case Fold():
             return _fold(term, env, mask, c)
     raise TypeError(f"not a term: {term!r}")
+
+
+def _place(op: str, args: list[Value]) -> Value:
+    """Sums, differences and products of indices; those of Python's integers are one, unless arrays could not hold it."""
+    out = reduce(PLAIN[op], args)
+    if isinstance(out, int):
+        return out if -LARGE < out < LARGE else reduce(NUMPY[op], args)
+    return rounded(out, INDEX)
 
 
 def narrow(mask: Mask, guard: Value) -> Mask:
@@ -239,6 +252,8 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
 
 def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
     """A quotient or remainder. Integers of the data are divided only where nothing is negative, so that every machine rounds alike."""
+    if term.dtype == INDEX and type(b) is int and b > 0:
+        return divided(term.op, a, b)
     _told(term, unmet(term.op, term.dtype, (a, b)) if term.dtype in SIGNED and not c.exact else np.asarray(b == 0), mask, c)
     out = divided(term.op, a, b)
     if c.undefined is not None and c.exact and term.dtype in SIGNED:
