@@ -160,6 +160,7 @@ PRODUCTS = (
          note="numpy computes half of it, the other half is its mirror image"),
     Case("A @ B of halves", "matmul_half", "matmul_half", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
     Case("A @ B of halves, tensor cores", "tensor_cores", "matmul_half", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
+    Case("A @ B of halves, as halves", "half_output", "product", CUBE, peers.half_product, "A.astype(f32) @ B.astype(f32)", 0.4),
     Case("layer of halves, tensor cores", "tensor_cores", "layer", CUBE, peers.layer, "gelu(x.astype(f32) @ W.T.astype(f32) + bias)"),
     Case("A @ B.T, tensor cores", "tensor_cores", "nt", CUBE, lambda i, c: np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype).T, out=c), "A @ B.T", 0.4),
     Case("A.T @ B, tensor cores", "tensor_cores", "tn", CUBE, lambda i, c: np.matmul(i["A"].astype(c.dtype).T, i["B"].astype(c.dtype), out=c), "A.T @ B", 0.4),

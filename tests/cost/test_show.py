@@ -13,7 +13,8 @@ import pytest
 from tests.program import library
 from tinygpu.cli import main
 from tinygpu.cost.closed import shown
-from tinygpu.cost.measure import Assembled, bounds, filled, measure, without_caches
+from tinygpu.cost.measure import measure
+from tinygpu.cost.on_device import Assembled, bounds, filled, without_caches
 from tinygpu.cost.table import page
 from tinygpu.hardware import arch
 from tinygpu.hardware.arch import ARCHITECTURES, arch_named, device_named, devices, resident, room_of
@@ -33,6 +34,7 @@ def cost_of(spec: str, machine: str, sizes: dict[str, int]):
         ("softmax", "softmax_warp", {"R": 4096, "N": 4096}),
         ("transpose", "transpose_naive", {"M": 4096, "N": 4095}),
         ("histogram", "histogram_atomic", {"n": 1 << 20, "B": 256}),
+        ("tensor_cores", "float8_mma", BIG),
     ],
 )
 def test_a_page(spec: str, machine: str, sizes: dict[str, int], golden) -> None:
@@ -53,6 +55,29 @@ def test_a_product_of_matrices_by_hand() -> None:
     assert device is not None
     assert bounds(cost, device)[0].seconds == pytest.approx(2 * 4096**3 / 66.9e12, rel=1e-3)
     assert without_caches(cost, device) == pytest.approx(65 * whole / 3.35e12)
+
+
+def test_a_product_of_the_tensor_cores_by_hand() -> None:
+    """No scalar arithmetic, and of each tile of 16 × 16 an `ldmatrix_x4` reads 512 bytes in 4 turns, of which none waits: each warp reads its 64 rows of A and
+    columns of B for each step of 16, so 2 × 2 warps read a tile of each twice."""
+    cost, device = cost_of("tensor_cores", "half_ring[T=f16, MI=4]", BIG), device_named("h100")
+    assert device is not None and [(kind, dtype, c.number) for kind, dtype, c in cost.operations] == [
+        ("tensor", "f16→f32", 4096**3)
+    ]
+    rows = [one for one in cost.lines if one.access.by]
+    assert [one.access.by for one in rows] == ["ldmatrix_x4", "ldmatrix_x4_trans"]
+    for one in rows:
+        assert one.tally is not None and one.tally.worst == 1 and one.asked.number == 2 * 4096**3 // 128
+        assert one.tally.units == one.tally.fewest == 4 * one.tally.requests == one.asked.number * 2 // 128
+    found = {b.what: b.seconds for b in bounds(cost, device)}
+    assert "FP32 arithmetic" not in found
+    assert found["tensor arithmetic"] == pytest.approx(2 * 4096**3 / (4096 * 132 * 1.98e9))
+
+
+def test_a_swizzle_far_away_is_counted_at_any_length() -> None:
+    """Which tile of the ring it is moves no bank, so a fold of 2²⁴ is counted as one of 32 is."""
+    cost = cost_of("tensor_cores", "half_ring[T=f16, MI=2]", {"M": 64, "N": 64, "K": 1 << 24})
+    assert {one.tally and one.tally.worst for one in cost.lines if one.shared} == {1}
 
 
 def test_sizes_that_no_tile_divides() -> None:
@@ -79,6 +104,18 @@ PEAKS = {"h100": 66.9, "h200": 66.9, "a100": 19.5, "rtx4090": 82.6, "rtx3090": 3
 def test_the_peak_of_a_device_is_that_of_its_data_sheet(name: str) -> None:
     device = device_named(name)
     assert device is not None and round(device.fp32_flops / 1e12, 1) == PEAKS[name]
+
+
+TENSOR = {"h100": 989.4, "h200": 989.4, "a100": 311.9, "rtx4090": 165.2, "rtx3090": 71.2, "l4": 121.1, "t4": 65.1}
+TENSOR_CLOCK = {"h100": 1830_000_000, "h200": 1830_000_000}  # at which their data sheet counts; they do reach their other one
+
+
+@pytest.mark.parametrize("name", devices())
+def test_the_peak_of_the_tensor_cores_is_that_of_the_data_sheet(name: str) -> None:
+    device = device_named(name)
+    assert device is not None and (each := device.tensor_flops("f16→f32")) is not None
+    clocks = device.multiprocessors * TENSOR_CLOCK.get(name, device.clock_hertz)
+    assert each * clocks / 1e12 == pytest.approx(TENSOR[name], rel=2e-3)
 
 
 def test_the_table_of_limits_is_what_the_files_say() -> None:

@@ -58,11 +58,22 @@ machine ring : mm on sm_80 {
   }
 }
 """
+HALF = "op mm(A: f16[M, K], B: f16[K, N]) -> (C: f16[M, N]) { C[i, j] = f16(sum[k] f32(A[i, k]) * f32(B[k, j])) }\n"
+STAGED = MACHINE.replace("}\n", "  stage    C[i, j] at block in shared\n}\n")
+STORED = BY_HAND.replace("    shared sA", "    shared sC: f16[64, 64] swizzle(3, 3, 3)\n    shared sA").replace(
+    "{ C[by*64 + wy*32 + i, bx*64 + wx*32 + j] = acc[i, j] if by*64 + wy*32 + i < M and bx*64 + wx*32 + j < N }",
+    """{ sC[wy*32 + i, wx*32 + j] = f16(acc[i, j]) }
+    barrier
+    copy C[by*64 + i, bx*64 + j] = sC[i, j] if by*64 + i < M and bx*64 + j < N""",
+)
 VARIANTS = Path(__file__).parent / "use.tgpu"
 
 
-def test_it_is_what_one_would_write() -> None:
-    derived, written = (pipeline.program(pipeline.load_text(OP + text).machines[0]) for text in (MACHINE, BY_HAND))
+@pytest.mark.parametrize(
+    "pair", [(OP + MACHINE, OP + BY_HAND), (HALF + STAGED, HALF + STORED)], ids=["ring", "output by way of a tile"]
+)
+def test_it_is_what_one_would_write(pair: tuple[str, str]) -> None:
+    derived, written = (pipeline.program(pipeline.load_text(text).machines[0]) for text in pair)
     assert derived.launches == written.launches
 
 

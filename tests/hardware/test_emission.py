@@ -20,7 +20,8 @@ from tests.emit.test_cuda_prelude import needs_cuda
 from tinygpu import pipeline
 from tinygpu.category.term import Const
 from tinygpu.emit.cuda import cuda_source
-from tinygpu.program.step import Program, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Program
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs
@@ -86,6 +87,22 @@ def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_r
     wanted = {"HMMA.16816.F32": 64, "LDSM.16.M88.4": 8, "LDSM.16.MT88.4": 8, "LDGSTS.E.BYPASS.128": 8}
     assert report.refused() == ()
     assert not disassembler() or counted(report, wanted) == wanted
+
+
+STAGED = {  # of an output that goes by way of a tile: what is stored there, and what is stored from there
+    "staged[T=f16, MI=4]": ((8, 0), {"HMMA.16816.F32": 64, "STG.E.EF.128": 1}),
+    "stored[T=bf16, MI=2]": ((9, 0), {"HMMA.16816.F32.BF16": 16, "STSM.16.M88.4": 4, "STG.E.EF.128": 4}),
+}
+
+
+@pytest.mark.parametrize("title", STAGED)
+def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
+    needs_cuda()
+    arch, wanted = STAGED[title]
+    machine = pipeline.load(SPECS.parents[2] / "specs/half_output.tgpu").spec.machine(title)
+    (report,) = gate([pipeline.program(machine)], arch)
+    assert report.refused() == ()
+    assert not disassembler() or {n: sum(i.name == n for i in report.instructions) for n in wanted} == wanted
 
 
 def test_attention_multiplies_64_times_a_tile_and_leaves_no_register() -> None:

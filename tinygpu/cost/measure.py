@@ -1,28 +1,27 @@
-"""The cost of a program at given sizes: what it moves, computes and waits for, launch by launch and access by access; and what a device makes of it: how
-many blocks it holds at once, in how many waves they run, and the time that no run can beat.
+"""The cost of a program at given sizes: what it moves, computes and waits for, launch by launch and access by access.
 
-Comes in: a program, sizes; a device, what the assembler said of each launch. Goes out: a `Cost`, which knows no device; predictions, each with the reason. The
-one idea: the same program that is proved and emitted is counted, so no count is of another kernel; a compiler may do less than a program says, and caches may
-serve some of it, but nothing does more. A bound is a division by a peak, and a prediction that would need a guess is left out.
+Comes in: a program, sizes. Goes out: a `Cost`, which knows no device. The one idea: the same program that is proved and emitted is counted, so no count is of
+another kernel; a compiler may do less than a program says, and caches may serve some of it, but nothing does more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial, reduce
 from math import prod
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
-from tinygpu.cost.sites import FLOPS, KINDS, MEETINGS, Access, Site, Work, sites
-from tinygpu.cost.warps import Tally, known, tally
+from tinygpu.cost.operations import KINDS, flops_of
+from tinygpu.cost.sites import MEETINGS, Access, Site, Work, sites
+from tinygpu.cost.underway import Underway, underway
+from tinygpu.cost.warps import WORD_BYTES, Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
-from tinygpu.hardware.arch import Assembled, Device, Resident, resident
-from tinygpu.program.arrays import shared_places
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.arrays import arrays, shared_places
+from tinygpu.program.step import Launch, Program, arrays_in
 from tinygpu.record import dataclass
 
 SECTOR = 32
@@ -56,6 +55,11 @@ class Line:
         return self.access.array.owner == "block"
 
     @property
+    def copied(self) -> bool:
+        """Whether the hardware copies what is stored, later: 4 bytes or more at once."""
+        return any(made.pending and made.bytes >= WORD_BYTES for made in self.made)
+
+    @property
     def element(self) -> str:
         """As a program says it."""
         return f"{self.array}[{', '.join(map(text, self.access.index))}]"
@@ -86,12 +90,15 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class LaunchCost:
-    """A launch: its blocks, the threads of a block, the bytes of shared memory, and how often one thread meets others."""
+    """A launch: its blocks, the threads of a block, the bytes of shared memory, the registers of a lane that each of its fragments takes, what a block has
+    under way, and how often one thread meets others."""
 
     launch: Launch
     blocks: Count
     threads: int
     shared_bytes: int
+    fragments: Mapping[str, int]
+    underway: Underway | None
     barriers: Count
     warp_barriers: Count
     shuffles: Count
@@ -113,7 +120,7 @@ class Cost:
     @property
     def flops(self) -> Count:
         """Floating-point operations: a fused one is two."""
-        return added(count * FLOPS[kind] for kind, _, count in self.operations if kind in FLOPS)
+        return added(count * flops_of(kind, dtype) for kind, dtype, count in self.operations if flops_of(kind, dtype))
 
     @property
     def moved(self) -> int | None:
@@ -134,7 +141,7 @@ def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
     plain = sites(program, wide=False)
     emitted = sites(program, wide=True) if taken else plain
     lines = lines_of(program, plain, emitted, counter)
-    launches = tuple(_launch(program, n, plain, counter) for n in range(len(program.launches)))
+    launches = tuple(_launch(program, n, plain, lines, counter) for n in range(len(program.launches)))
     outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)
     return Cost(program, sizes, taken, launches, lines, flows(program, lines, sizes), _operations(plain, counter), outputs)
 
@@ -161,7 +168,7 @@ def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Count
     tallies = [t for _, t in moves]
     widths = tuple(sorted({a.bytes for a, t in moves if t is None or t.requests or len(moves) == 1}, reverse=True))
     whole = known(tallies, partial(reduce, Tally.__add__)) if tallies else None
-    return Line(site, tuple(a for a, _ in moves), counter.threads(site.where), widths, whole)
+    return Line(site, tuple(a for a, _ in moves), counter.threads(site.where) * site.lanes, widths, whole)
 
 
 def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -> tuple[Flow, ...]:
@@ -181,13 +188,16 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
     return tuple(found)
 
 
-def _launch(program: Program, number: int, found: tuple[Site, ...], counter: Counter) -> LaunchCost:
+def _launch(program: Program, number: int, found: tuple[Site, ...], lines: tuple[Line, ...], counter: Counter) -> LaunchCost:
     launch = program.launches[number]
     here = [s for s in found if isinstance(s, Work) and s.where.launch == number]
     each = [added(counter.one_thread(s.where) for s in here if s.kind == kind) for kind in MEETINGS]
     threads = prod(int(evaluate(a.extent, counter.sizes)) for a in launch.block)
     blocks = size_of(tuple(a.extent for a in launch.grid), counter.sizes)
-    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], *each)
+    fragments = {a.name: a.held.registers for a in arrays_in(launch.body, "block") if a.held is not None}
+    begun = {(one.array, one.access.index) for one in lines if one.launch == number and one.copied}
+    ahead = underway(launch, begun, arrays(program), counter.sizes)
+    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], fragments, ahead, *each)
 
 
 def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, str, Count], ...]:
@@ -196,80 +206,5 @@ def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, s
     for site in found:
         if isinstance(site, Work) and site.kind in KINDS:
             key = site.kind, site.dtype
-            total[key] = total.get(key, NOTHING) + counter.threads(site.where)
+            total[key] = total.get(key, NOTHING) + counter.threads(site.where) * site.times
     return tuple((*key, total[key]) for key in sorted(total, key=lambda k: (KINDS.index(k[0]), k[1])))
-
-
-# ── on a device ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A launch on a device: what a multiprocessor holds (None without the assembler's report), how many waves of blocks there are."""
-
-    assembled: Assembled | None
-    resident: Resident | None
-    blocks: int | None
-    multiprocessors: int | None
-
-    @property
-    def waves(self) -> float | None:
-        """Blocks by the number of those that run at once."""
-        if self.resident is None or not self.resident.blocks or self.blocks is None or self.multiprocessors is None:
-            return None
-        return self.blocks / (self.resident.blocks * self.multiprocessors)
-
-    @property
-    def tail(self) -> float | None:
-        """How full the last wave is."""
-        return None if self.waves is None else self.waves - (-(-self.waves // 1) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """No run is faster than `seconds`, because of `what`."""
-
-    what: str
-    seconds: float
-
-
-def filled(cost: Cost, arch: str, device: Device | None, reports: Sequence[Assembled]) -> tuple[Filled, ...]:
-    """Each launch on an architecture, and on a device of it."""
-    found, many = [], device.multiprocessors if device else None
-    said: Sequence[Assembled | None] = reports or [None] * len(cost.launches)
-    for launch, report in zip(cost.launches, said, strict=True):
-        held = resident(arch, launch.threads, report.registers, report.shared_bytes) if report and launch.threads else None
-        found.append(Filled(report, held, launch.blocks.number, many))
-    return tuple(found)
-
-
-def bounds(cost: Cost, device: Device) -> tuple[Bound, ...]:
-    """The times that no run can beat, the longest first."""
-    found = []
-    if cost.once is not None:
-        found.append(Bound("memory, each element once", cost.once / device.memory_bytes_per_second))
-    clocks = device.multiprocessors * device.clock_hertz
-    for dtypes, lanes, what in ((("f32", "f16", "bf16"), device.fp32_lanes, "FP32"), (("f64",), device.fp64_lanes, "FP64")):
-        total = known(c.number for kind, dtype, c in cost.operations if kind in FLOPS and dtype in dtypes and c.exact)
-        if total:
-            found.append(Bound(f"{what} arithmetic", total / (clocks * lanes)))
-    words = [one.tally.fewest for one in cost.lines if one.shared and one.tally is not None and one.tally.exact]
-    if words:
-        found.append(Bound("shared memory, each word once a warp", sum(w for w in words if w is not None) / clocks))
-    return tuple(sorted(found, key=lambda b: -b.seconds))
-
-
-def without_caches(cost: Cost, device: Device) -> float | None:
-    """The time of all sectors from memory: what a run takes at least if no cache serves anything twice."""
-    return None if cost.moved is None else cost.moved / device.memory_bytes_per_second
-
-
-def turns_of_banks(cost: Cost, device: Device) -> float | None:
-    """The time of all turns of shared memory, as `cost.warps` counts them: hardware may serve groups that want the same together."""
-    turns = known(one.tally and one.tally.units for one in cost.lines if one.shared)
-    return turns / (device.multiprocessors * device.clock_hertz) if turns else None
-
-
-def fits_in_cache(flow: Flow, device: Device) -> bool:
-    """Whether a whole array fits into the second-level cache, which may then serve what is asked for again."""
-    return flow.once is not None and flow.once <= device.l2_bytes

@@ -1,48 +1,52 @@
 """Sites: every place of a program where threads touch memory, compute, or meet, with what stands around it.
 
 Comes in: a program, and whether its kernels take their wide accesses. Goes out: accesses, operations and meetings, each under loops
-and a guard. The one idea: a choice evaluates one side and `and` stops early, so every operand of a value has a guard of its own; and `a*b + c` is
-one instruction and two floating-point operations, so a product is counted with its sum.
+and a guard. The one idea: what lies between the barriers of an instruction is what its lanes do, so the hardware does it:
+rows that lanes name, and multiply-adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from math import prod
 from typing import TypeAlias, assert_never
 
 from tinygpu.category.dtype import BYTES
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.monoid import as_monoid
-from tinygpu.category.operation import OPERATION
-from tinygpu.category.region import EVERYWHERE, Region, operands
+from tinygpu.category.region import EVERYWHERE, Region
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
-    COMPARISONS,
-    FLOATS,
-    INDEX,
     SHUFFLES,
     TRUE,
     App,
     Axis,
     Const,
+    Fold,
     Read,
     Term,
     Var,
     children,
     conjunction,
-    conjuncts,
     negation,
-    walk,
+    reads,
+    substitute,
 )
+from tinygpu.cost.operations import either, evaluated, kind_of
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
+from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
+from tinygpu.program.call import Applied, Call, Sync
+from tinygpu.program.pending import source
+from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
-FLOPS: Mapping[str, int] = {"fma": 2, "add": 1, "mul": 1, "divide": 1, "special": 1}  # the others are no floating-point operations
-KINDS = ("fma", "add", "mul", "divide", "special", "compare", "convert", "integer")
 MEETINGS = ("barrier", "warp barrier", "shuffle")
 
 
@@ -63,7 +67,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once."""
+    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once; or `by` an instruction a row of them; or `pending`, by
+    a copy that lands later and passes no register."""
 
     where: Where
     array: Array
@@ -72,6 +77,8 @@ class Access:
     atomic: bool = False
     lanes: int = 1
     wide_first: tuple[Term, ...] = ()
+    by: str = ""
+    pending: bool = False
 
     @property
     def first(self) -> tuple[Term, ...]:
@@ -96,11 +103,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One operation on values, of KINDS, in this dtype; or one of MEETINGS."""
+    """One operation on values, of KINDS, in this dtype, or so many of them; or one of MEETINGS. Of `tensor` the dtype is `f16→f32`: operands, sums."""
 
     where: Where
     kind: str
     dtype: str = ""
+    times: int = 1
 
 
 Site: TypeAlias = Access | Work
@@ -129,8 +137,12 @@ def sites(program: Program, wide: bool = True) -> tuple[Site, ...]:
 
 
 def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:
-    for step in body:
+    rest = iter(body)
+    for step in rest:
         match step:
+            case Sync(begins=Applied() as one):
+                yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
+                list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
             case For(axis, inner) if axis.sort == "vector" and walk.wide:
                 yield from _vector(walk, step, axes, guard)
             case For(axis, inner):
@@ -151,6 +163,22 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 assert_never(step)
 
 
+def _applied(walk: _Walk, step: Sync, one: Applied, here: Where) -> Iterator[Site]:
+    """An instruction: the rows of shared memory that its lanes name, and a lane's part of its multiply-adds."""
+    launch, instruction = walk.program.launches[walk.number], one.instruction
+    for name, element, point, stores in rows_of(step, Region((*launch.block, *here.axes))):
+        along = point.axes[-1]
+        row = tuple(simplify(substitute(i, {along.name: Const(0)}), point) for i in element)
+        named = here.under(simplify(point.guard[-1], replace(point, guard=())))
+        yield Access(named, walk.known[name], row, stores, lanes=int(evaluate(along.extent, {})), by=instruction.name)
+    (equation,) = instruction.op.equations
+    if isinstance(fold := equation.value, Fold):
+        points = prod(evaluate(a.extent, {}) for a in (*equation.axes, *fold.axes))
+        factors = dict.fromkeys(instruction.operand(r.tensor).dtype for r in reads(fold))
+        dtype = f"{'·'.join(factors)}→{instruction.operand(equation.target).dtype}"
+        yield Work(here, "tensor", dtype, points // TOGETHER[instruction.level])
+
+
 def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iterator[Site]:
     """A vector loop as it is emitted: the wide accesses at once where all lanes are inside, and element by element elsewhere."""
     launch = walk.program.launches[walk.number]
@@ -160,14 +188,22 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
     asked = [w.condition for w in wides if not w.always]
     shared = conjunction(*asked[:1])
     guard = conjunction(guard, outer)
+    match inner.body:
+        case (Assign(pending="copy") as step,):
+            copies = {w.access for w in wides} == {step, source(step.value)}
+        case _:
+            copies = False
     for site in _body(walk, inner.body, (*axes, loop.axis), guard):
         wide = next((w for w in wides if _same(w, site)), None)
         if wide is None or not isinstance(site, Access):
             yield site
             continue
-        inside = conjunction(guard, TRUE if wide.always else shared)
-        yield _moved(site, wide, axes, inside)
-        if not wide.always and shared != TRUE:
+        pending = copies and site.stores
+        whole = TRUE if wide.always and not pending else shared
+        yield replace(_moved(site, wide, axes, conjunction(guard, whole)), pending=pending)
+        if shared != TRUE and pending:  # what is not copied is 0, and stored
+            yield _moved(site, wide, axes, conjunction(guard, negation(shared)))
+        elif shared != TRUE and not wide.always:
             yield replace(site, where=site.where.under(negation(shared)))
 
 
@@ -225,55 +261,3 @@ def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched
                 yield Work(place, "shuffle")
             elif (kind := kind_of(node, fused)) is not None:
                 yield Work(place, kind, node.dtype if node.dtype != BOOL else children(node)[0].dtype)
-
-
-def either(a: Term, b: Term) -> Term:
-    """`a or b`; the weaker of them, where one is a part of the other.
-
-    >>> i, n = Var("i"), Var("n")
-    >>> either(i < n, conjunction(i < n, i >= 2)) == (i < n), either(TRUE, i < n) == TRUE
-    (True, True)
-    """
-    left, right = set(conjuncts(a)), set(conjuncts(b))
-    return a if left <= right else b if right <= left else App("or", (a, b), BOOL)
-
-
-def evaluated(value: Term, here: Region, fused: bool = False) -> Iterator[tuple[Term, Region, bool]]:
-    """Every node of a value that is evaluated, where it is, and whether a product goes into the sum around it.
-
-    >>> from tinygpu.category.term import Var, select, text
-    >>> i, n = Var("i"), Var("n")
-    >>> one = select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32"))
-    >>> [(text(node), *map(text, there.guard)) for node, there, _ in evaluated(one, Region()) if isinstance(node, Read)]
-    [('x[i]', 'i < n')]
-    """
-    yield value, here, fused
-    takes = isinstance(value, App) and value.op in ("add", "sub") and value.dtype != INDEX
-    for inside, there in operands(value, here):
-        goes = takes and isinstance(inside, App) and inside.op == "mul"
-        yield from evaluated(inside, there, goes)
-        takes = takes and not goes
-
-
-def kind_of(node: Term, fused: bool = False) -> str | None:
-    """The kind of one operation of a value, None for what costs nothing here; `fused`: it is a product, and its sum has counted it.
-
-    >>> x = Const(2.0, "f32")
-    >>> product = App("mul", (x, x), "f32")
-    >>> kind_of(product), kind_of(App("add", (product, x), "f32")), kind_of(product, True), kind_of(App("exp", (x,), "f32"))
-    ('mul', 'fma', None, 'special')
-    """
-    match node:
-        case App(op, args, dtype) if dtype != INDEX and not (fused and op == "mul"):
-            of = args[0].dtype
-            if dtype == BOOL:
-                return "compare" if op in COMPARISONS and of not in (INDEX, BOOL) else None
-            if op == "cast":
-                return "convert" if of not in (INDEX, dtype) else None
-            if op == "select" and not any(map(kind_of, walk(args[0]))):
-                return None  # a choice by indices is a guard of what is chosen
-            if dtype not in FLOATS:
-                return "integer"
-            product = any(isinstance(a, App) and a.op == "mul" for a in args)
-            return "fma" if op in ("add", "sub") and product else OPERATION[op].work or "integer"
-    return None

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinygpu.category.layout import PLAIN, swizzled
 from tinygpu.category.layout import address as shared_address
-from tinygpu.category.term import Const, Term, reads
+from tinygpu.category.linear import Polynomial, polynomial, term_of
+from tinygpu.category.term import Const, Term, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.classes import Classes, classes
 from tinygpu.cost.parts import SECTOR_BYTES, WARP, Parts, Unclear, enumerated, extents_of, parts_of, permissive
@@ -66,9 +68,20 @@ def known(values: Iterable[Any], how: Callable[[list[Any]], Any] = sum) -> Any:
 
 def tally(program: Program, access: Access, sizes: Mapping[str, int]) -> Tally | None:
     """`access × sizes → tally`; None where there are too many different warps to look at."""
-    shape, shared = access.array.extents, access.array.owner == "block"
-    flat = shared_address(shape, access.array.layout, access.first) if shared else address(shape, access.first)
+    shared = access.array.owner == "block"
+    flat = _near(program.launches[access.where.launch], access) if shared else address(access.array.extents, access.first)
     return _tally(program, access.where, flat, sizes, (GROUP_BYTES if shared else SECTOR_BYTES) // access.item, access)
+
+
+def _near(launch: Launch, access: Access) -> Term:
+    """Where in a block's memory an access is, without what is the same for all lanes and moves none of them to another bank, before a swizzle or after."""
+    layout, extents = access.array.layout, access.array.extents
+    if layout.swizzle is None:
+        return shared_address(extents, layout, access.first)
+    period, threads = max(2 ** sum(layout.swizzle), GROUP_BYTES // access.item), {a.name for a in launch.block}
+    whole = polynomial(shared_address(extents, PLAIN, access.first)).items()
+    near: Polynomial = {m: by for m, by in whole if by % period or any(variables(t) & threads or reads(t) for t in m)}
+    return swizzled(term_of(near), layout)
 
 
 def points(program: Program, where: Where, sizes: Mapping[str, int]) -> tuple[int, bool] | None:

@@ -37,6 +37,7 @@ from tinygpu.derive.plan import taken, whole_vector
 from tinygpu.derive.tile import Tile, Tiles, localized, touches
 from tinygpu.model.machine import Launch, inlined
 from tinygpu.model.op import Op
+from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.space import SHARED
 from tinygpu.program.step import Array, Assign, Step
@@ -49,6 +50,8 @@ def declare(build: Build, op: Op, launch: Launch) -> None:
     values = inlined(launch.phases, launch.stages) if launch.stages else {}
     for stage in launch.stages:
         tensor = op.tensor(stage.tensor)
+        if tensor in op.outputs:
+            raise refused("TG542.output", stage.span, name=tensor.name)
         pads = {pad for value in values.values() for pad in padded(value, stage.name)}
         tile = Tile(
             build.fresh(f"{stage.tensor}_tile"),

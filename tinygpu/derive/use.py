@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import conflict_free
+from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, substitute, variables
+from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
 from tinygpu.category.text import claimed
 from tinygpu.derive.factors import names_taken
-from tinygpu.derive.used import Matched, matched
+from tinygpu.derive.match import matched
+from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.machine import Machine
 from tinygpu.model.problems import Problems
@@ -69,7 +71,7 @@ class Text:
             for o in one.operands
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
-        body: Body = (start, *self.nest(of.folds), self.stored())
+        body: Body = (start, *self.nest(of.folds), *self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
         return (*shared, *held, *self.filled(BLOCK), *body)
@@ -101,13 +103,14 @@ class Text:
     def array(self, operand: Operand, stage: Stage) -> tree.Array:
         """The tile of an operand in shared memory; without a layout it is the one in which no two of eight rows are in one bank."""
         extents = [*([stage.ring] if stage.ring else []), *(stage.sides[axis].extent for axis in long(stage))]
-        place = placed(stage.layout) or (self.spread(operand, extents[-1]) if self.mover(operand) else None)
-        dtype = self.of.element(operand.name).dtype
+        dtype = self.of.machine.op.tensor(stage.tensor).dtype
+        rows = operand.name == self.of.target or self.mover(operand)
+        place = placed(stage.layout) or (self.spread(dtype, extents[-1]) if rows else None)
         return tree.Array("shared", self.tiles[stage.name], dtype, tuple(map(number, extents)), (), place)
 
-    def spread(self, operand: Operand, row: int) -> tree.Place | None:
+    def spread(self, dtype: str, row: int) -> tree.Place | None:
         """Pieces of 16 bytes, exchanged by rows."""
-        size = BYTES[operand.dtype]
+        size = BYTES[dtype]
         found = conflict_free(row, PIECE // size, size)
         return tree.Place("swizzle", tuple(map(number, found))) if found else None
 
@@ -123,14 +126,16 @@ class Text:
 
     def copy(self, stage: Stage, turn: Term, slot: Term | None) -> tree.Statement:
         """`copy s[i, k] = A[by*64 + i, ko*32 + k | 0]`, which the threads of the block share."""
+        local, there = self.box(stage)
+        place = tuple(expression(simplify(substitute(i, {stage.at: turn}), self.of.box), inside=True) for i in there)
+        cell = tree.Cell(self.tiles[stage.name], (*([expression(slot, inside=True)] if slot is not None else []), *local))
+        return tree.Copy(tree.Assign(cell, tree.Cell(stage.tensor, place, NONE), pending=slot is not None))
+
+    def box(self, stage: Stage) -> tuple[tuple[tree.Expr, ...], tuple[Term, ...]]:
+        """The names of a tile's indices, and which element of the tensor is at them."""
         names = {side.name: claimed(side.name, {*self.taken}, "") for side in stage.sides}
         points = [Var(names[side.name]) if side.extent > 1 else Const(0) for side in stage.sides]
-        there = tuple(
-            expression(simplify(substitute(i, {stage.at: turn}), self.of.box), inside=True) for i in stage.outside(points)
-        )
-        local = tuple(tree.Name(names[stage.sides[axis].name]) for axis in long(stage))
-        cell = tree.Cell(self.tiles[stage.name], (*([expression(slot, inside=True)] if slot is not None else []), *local))
-        return tree.Copy(tree.Assign(cell, tree.Cell(stage.tensor, there, NONE), pending=slot is not None))
+        return tuple(tree.Name(names[stage.sides[axis].name]) for axis in long(stage)), stage.outside(points)
 
     # ── fragments ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -146,7 +151,7 @@ class Text:
         if stage is None or mover is None:
             yield self.cells(operand.name, lambda index: self.element(operand, index))
             return
-        box, place = mover.operand(mover.op.equations[0].target).shape, self.place(operand, stage)
+        box, place = mover.operand(mover.op.equations[0].target).shape, self.place(of.index(operand.name), stage)
         loops = [
             (self.fresh(f"{x}t") if e > b else "", e // b)
             for x, e, b in zip(of.indices[operand.name], of.extents(operand), box, strict=True)
@@ -168,7 +173,7 @@ class Text:
             return tuple(expression(simplify(substitute(i, put), of.box), inside=True) for i in terms)
 
         if stage is not None:
-            value: tree.Expr = tree.Cell(self.tiles[stage.name], (*slot(stage), *said(self.place(operand, stage))))
+            value: tree.Expr = tree.Cell(self.tiles[stage.name], (*slot(stage), *said(self.place(of.index(operand.name), stage))))
         else:
             value = tree.Cell(of.element(operand.name).tensor, said(of.index(operand.name)), NONE)
             more = conjunction(*(simplify(substitute(g, put), of.box) for g in of.unsaid(operand.name)))
@@ -177,9 +182,8 @@ class Text:
         value = tree.Call(operand.dtype, (value,)) if rounded else value
         return tree.Assign(tree.Cell(self.fragments[operand.name], index), value)
 
-    def place(self, operand: Operand, stage: Stage) -> list[Term]:
-        """Where in its tile an element of an operand lies."""
-        index = self.of.index(operand.name)
+    def place(self, index: Sequence[Term], stage: Stage) -> list[Term]:
+        """Where in its tile an element of a tensor lies."""
         return [simplify(substitute(stage.sides[axis].inside(index[axis]), self.of.digits), self.of.box) for axis in long(stage)]
 
     def mover(self, operand: Operand) -> Instruction | None:
@@ -187,7 +191,7 @@ class Text:
         of, stage = self.of, self.of.stages.get(operand.name)
         if stage is None or len(long(stage)) != 2 or of.reads[operand.name] != of.element(operand.name):
             return None
-        place, names = self.place(operand, stage), of.variables(operand.name)
+        place, names = self.place(of.index(operand.name), stage), of.variables(operand.name)
         first = next((n for n, v in enumerate(names) if v in variables(place[0])), None)
         even = first is not None and all(
             not variables(simplify(i - Var(v), of.box)) & {*names}
@@ -210,10 +214,11 @@ class Text:
         (made,) = looped([(names[x], tiles[x]) for x in names], (step,), of.span)
         return made
 
-    def stored(self) -> tree.Statement:
-        """The output, of what the instructions leave."""
-        of = self.of
-
+    def stored(self) -> Body:
+        """The output, of what the instructions leave: in memory, or in a tile that is copied there."""
+        of, stage = self.of, self.of.stages.get(self.of.target)
+        place = of.there if stage is None else self.place(of.there, stage)
+        name = of.out.equation.target if stage is None else self.tiles[stage.name]
         left = Read(f"what {of.instruction.name} leaves", (), of.fold.dtype)
         value, scalars = (
             of.at(exchange(of.value, {of.fold: left}), of.out.owner),
@@ -224,12 +229,33 @@ class Text:
             names = [i.name for i in index if isinstance(i, tree.Name)]
             put: dict[str, Term] = {v: Var(n) for v, n in zip(of.variables(of.target), names, strict=True)}
             acc = Read(self.fragments[of.target], tuple(map(Var, names)), of.fold.dtype)
-            target = tree.Cell(of.out.equation.target, tuple(expression(substitute(i, put), inside=True) for i in of.there))
+            target = tree.Cell(name, tuple(expression(simplify(substitute(i, put), of.box), inside=True) for i in place))
             guard = substitute(conjunction(*of.guards), put)
             given = expression(exchange(substitute(value, put), {left: acc}), scalars)
-            return tree.Assign(target, given, "", None if guard == TRUE else expression(guard))
+            if stage is None or guard == TRUE:
+                return tree.Assign(target, given, "", None if guard == TRUE else expression(guard))
+            return tree.Assign(target, tree.IfElse(given, expression(guard), NONE) if {*reads(value)} != {left} else given)
 
-        return self.cells(of.target, step)
+        return (self.cells(of.target, step), *(self.gathered(stage) if stage is not None else ()))
+
+    def gathered(self, stage: Stage) -> Body:
+        """`copy C[by*64 + i, bx*64 + j] = s[i, j] if …`: the block stores its tile of the output."""
+        of = self.of
+        local, there = self.box(stage)
+        extents = {
+            a.name: s.extent
+            for a, s in zip(local, (stage.sides[axis] for axis in long(stage)), strict=True)
+            if isinstance(a, tree.Name)
+        }
+        box = Region((*of.box.axes, *(Axis(name, Const(n)) for name, n in extents.items())))
+        shape = of.machine.op.tensor(stage.tensor).shape
+        inside = conjunction(*(simplify(i < n, box) for i, n in zip(there, shape, strict=True)))
+        target = tree.Cell(stage.tensor, tuple(expression(simplify(i, box), inside=True) for i in there))
+        copy = tree.Copy(
+            tree.Assign(target, tree.Cell(self.tiles[stage.name], local), "", None if inside == TRUE else expression(inside))
+        )
+        barrier = tree.Sync("barrier")
+        return (barrier, copy, *([barrier] if of.outer else []))
 
 
 def long(stage: Stage) -> list[int]:

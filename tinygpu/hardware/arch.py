@@ -9,6 +9,7 @@ them; and the units in which registers and shared memory are set aside are the h
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100",
 CPU = "cpu"
 HERE = Path(__file__).resolve().parent
 WARP = 32
+LIKE = {"bf16": "f16", "u8": "i8", "u4": "i4", "e5m2": "e4m3"}  # operands of tensor cores that take as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def known(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Peaks: bytes and clocks a second, instructions a clock and multiprocessor."""
+    """Peaks: bytes and clocks a second, instructions a clock and multiprocessor; of tensor cores operations, by the dtypes of operands and of
+    sums. The latency is that of an idle memory, where somebody has measured it."""
 
     name: str
     arch: str
@@ -88,6 +91,27 @@ class Device:
     l2_bytes: int
     fp32_lanes: int
     fp64_lanes: int
+    tensor: Mapping[str, Mapping[str, int]]
+    memory_latency_ns: int | None = None
+
+    @property
+    def copies(self) -> bool:
+        """Whether it has copies that land later.
+
+        >>> device_named("t4").copies, device_named("a100").copies
+        (False, True)
+        """
+        return int(self.arch.removeprefix("sm_").rstrip("af")) >= 80
+
+    def tensor_flops(self, dtypes: str) -> int | None:
+        """Operations of the tensor cores of a multiprocessor in a clock, `operands→sums`; None where no peak is known.
+
+        >>> [device_named(name).tensor_flops("f16→f32") for name in ("h100", "a100", "rtx4090", "l4")], device_named("a100").tensor_flops("e5m2→f32")
+        ([4096, 2048, 512, 1024], None)
+        """
+        factors, sums = dtypes.split("→")
+        first = factors.split("·")[0]
+        return self.tensor.get(LIKE.get(first, first), {}).get(sums)
 
     @property
     def fp32_flops(self) -> int:
@@ -150,7 +174,10 @@ def devices() -> tuple[str, ...]:
 @cache
 def device_named(name: str) -> Device | None:
     """The device, or None for a name that is none."""
-    return Device(**_file(f"device_{name}")["device"]) if name in devices() else None
+    if name not in devices():
+        return None
+    said = _file(f"device_{name}")
+    return Device(**said["device"], tensor=said.get("tensor") or _file(said["device"]["arch"]).get("tensor", {}))
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.owner import Arrow
-from tinygpu.category.term import Axis, Const, Read, Term, substitute, walk
+from tinygpu.category.term import Axis, Const, Read, Term, Var, substitute, walk
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.machine import Launch, Phase, inlined
 from tinygpu.model.op import Equation, Op
@@ -46,10 +46,17 @@ class Around:
         return Factors(tuple(axes.values()), frozenset(axes) - outer)
 
     def reads_of(self, sought: Sought) -> list[tuple[Phase, Read]]:
-        """The reads of all equations that a stage serves."""
+        """The reads of all equations that a stage serves, and what one stores of an output."""
         values = inlined(self.launch.phases, (sought,))
         found = ((phase, t) for phase in self.launch.phases for t in walk(values[phase.equation.target]))
-        return [(phase, t) for phase, t in found if isinstance(t, Read) and t.tensor == sought.name]
+        reads = [(phase, t) for phase, t in found if isinstance(t, Read) and t.tensor == sought.name]
+        outputs = {t.name: t.dtype for t in self.op.outputs}
+        made = [
+            (p, Read(n, tuple(Var(a.name) for a in p.equation.axes), outputs[n]))
+            for p in self.launch.phases
+            if (n := p.equation.target) in outputs
+        ]
+        return reads + [(phase, t) for phase, t in made if sought.finds(t)]
 
 
 def staged(launch: Launch, clauses: Clauses, op: Op, table: Mapping[str, Factor], scope: Scope, where: Term) -> Launch:
@@ -111,7 +118,7 @@ def _turning(at: str, launch: Launch) -> str:
 def _names(clause: tree.Stage, around: Around) -> tuple[str, ...]:
     """The names of the tile's axes, one for each axis of the tensor; none after a message."""
     access = clause.access
-    known = {t.name: t for t in (*around.op.inputs, *around.op.intermediates)}
+    known = {t.name: t for t in (*around.op.tensors, *around.op.intermediates)}
     if access.name not in known:
         around.scope.problems.say("TG542.tensor", access.span, near=known, name=access.name, known=sorted(known))
         return ()
