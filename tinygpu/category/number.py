@@ -8,6 +8,7 @@ still wrap). A value of several components is a tuple of arrays.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
@@ -45,6 +46,8 @@ NUMPY = domain(
 
 
 QUIET = nullcontext()
+PLAIN: Mapping[str, Callable[[Value, Value], Value]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+LARGE = 1 << 62
 ABSENT = tuple(name for name in FLOATS if HELD[name].name != DTYPE[name].numpy)  # floats of which numpy has none
 
 
@@ -180,6 +183,14 @@ def unmet(op: str, dtype: str, args: Sequence[Value]) -> Array:
     return np.asarray(reduce(np.logical_or, asked))
 
 
+def indices(op: str, args: Sequence[Value]) -> Value:
+    """Sums, differences and products of indices; those of Python's integers are one, unless arrays could not hold it."""
+    out = reduce(PLAIN[op], args)
+    if isinstance(out, int):
+        return out if -LARGE < out < LARGE else reduce(NUMPY[op], args)
+    return rounded(out, INDEX)
+
+
 def divided(op: str, a: Value, b: Value) -> Value:
     """Euclidean division of integers, by 1 where by 0: the remainder is never negative. Of positive divisors it is Python's and numpy's own."""
     if type(b) is int and b > 0:
@@ -201,6 +212,13 @@ def chosen(condition: Value, then: Value, otherwise: Value) -> Value:
     if isinstance(then, tuple):
         return tuple(np.where(condition, a, b) for a, b in zip(then, otherwise, strict=True))
     return np.where(condition, then, otherwise)
+
+
+def tabled(place: Value, entries: Sequence[Value]) -> Value:
+    """The entry at a place, the nearest one where there is none."""
+    shape = np.broadcast_shapes(*(np.shape(e) for e in (place, *entries)))
+    table = np.stack([np.broadcast_to(e, shape) for e in entries])
+    return np.take_along_axis(table, np.clip(np.broadcast_to(place, shape), 0, len(entries) - 1)[None], 0)[0]
 
 
 def unit_of(carrier: Carrier, exact: bool) -> Tuple:

@@ -7,7 +7,6 @@ but is never read, never reported, and never divides by zero, so `select` and gu
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import TypeAlias
@@ -20,6 +19,7 @@ from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.number import (
     NUMPY,
+    PLAIN,
     Array,
     Tuple,
     Value,
@@ -28,10 +28,12 @@ from tinygpu.category.number import (
     constant,
     divided,
     folded,
+    indices,
     quiet,
     real,
     rounded,
     spread,
+    tabled,
     ufunc,
     unit,
     unit_of,
@@ -45,8 +47,6 @@ from tinygpu.record import dataclass, replace
 Mask: TypeAlias = Array | None
 Reader: TypeAlias = Callable[[Read, tuple[Value, ...], Mask], Value]
 Exchange: TypeAlias = Callable[[App, Value, Value, Mask], Value]
-PLAIN: Mapping[str, Callable[[Value, Value], Value]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
-LARGE = 1 << 62
 CHUNK = 1 << 20  # points of a fold that are held at once
 
 
@@ -105,7 +105,7 @@ def evaluate(
 
 def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
     if type(term) is App and term.dtype == INDEX and term.op in PLAIN:  # nearly all of an address
-        return _place(term.op, [_value(a, env, mask, c) for a in term.args])
+        return indices(term.op, [_value(a, env, mask, c) for a in term.args])
     match term:
         case Const(value, dtype):
             return constant(value, dtype, c.exact)
@@ -118,7 +118,7 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
         case App("and" | "or" as op, args):
             return _logic(op, args, env, mask, c)
         case App("table", (place, *entries), dtype):
-            return _table(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
+            return tabled(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
         case App(op, (value, which)) if op in SHUFFLES:
             return c.exchange(term, _value(value, env, mask, c), _value(which, env, mask, c), mask)
         case App("pack", args):
@@ -132,14 +132,6 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
         case Fold():
             return _fold(term, env, mask, c)
     raise TypeError(f"not a term: {term!r}")
-
-
-def _place(op: str, args: list[Value]) -> Value:
-    """Sums, differences and products of indices; those of Python's integers are one, unless arrays could not hold it."""
-    out = reduce(PLAIN[op], args)
-    if isinstance(out, int):
-        return out if -LARGE < out < LARGE else reduce(NUMPY[op], args)
-    return rounded(out, INDEX)
 
 
 def narrow(mask: Mask, guard: Value) -> Mask:
@@ -213,14 +205,8 @@ def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask
     return known
 
 
-def _table(place: Value, entries: list[Value]) -> Value:
-    shape = np.broadcast_shapes(*(np.shape(e) for e in (place, *entries)))
-    table = np.stack([np.broadcast_to(e, shape) for e in entries])
-    return np.take_along_axis(table, np.clip(np.broadcast_to(place, shape), 0, len(entries) - 1)[None], 0)[0]
-
-
 def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
-    if term.dtype == REAL or term.args[0].dtype == REAL:
+    if REAL in (term.dtype, term.args[0].dtype):
         return real(term, args, mask)
     match term.op:
         case "not":
@@ -263,8 +249,7 @@ def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
 
 def _told(term: App, outside: Array, mask: Mask, c: _Context) -> None:
     """Who asked hears of the points where an operation on integers has no value."""
-    where = outside if mask is None or not outside.any() else np.logical_and(outside, mask)
-    if where.any():
+    if (where := outside if mask is None or not outside.any() else np.logical_and(outside, mask)).any():
         c.on_zero(term, where)
 
 
@@ -306,8 +291,8 @@ def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[i
     """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
     if fold.dtype == REAL:
         return reals.folded(fold.monoid, total, values, held, shape)
-    nothing = unit(fold.monoid, fold.dtype, c.exact)
-    values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
+    values = values if held is None else np.where(held, values, unit(fold.monoid, fold.dtype, c.exact))
+    values = rounded(values, fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
     combine = ufunc(fold.monoid)
     if fold.dtype == "bf16" and not c.exact:
