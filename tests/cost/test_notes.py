@@ -81,6 +81,43 @@ def test_the_examples_of_a_page(code: str) -> None:
         assert all(isinstance(check(m), Proof) for m in load_text(text, "good").machines)
 
 
+ROWS = """op product(A: f16[M, K], B: f16[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] f32(A[i, k]) * f32(B[k, j]) }
+
+machine rows : product on sm_80 {
+  work grid = (by: ceil(M / 64), bx: ceil(N / 8)), block = (w: 4, lane: 32)
+  program {
+    shared sA: f16[64, 32]
+    fragment acc: f32[16, 8] of mma_m16n8k16.c
+    fragment a: f16[16, 16] of mma_m16n8k16.a
+    fragment b: f16[16, 8] of mma_m16n8k16.b
+    for i, j in acc { acc[i, j] = 0 }
+    for ko < ceil(K / 32) {
+      copy sA[i, k] = A[by*64 + i, ko*32 + k | 0]
+      barrier
+      for kk < 2 {
+        ldmatrix_x4(a[0, 0], sA[w*16, kk*16])
+        for k, j in b { b[k, j] = B[ko*32 + kk*16 + k, bx*8 + j | 0] }
+        mma_m16n8k16(acc[0, 0], a[0, 0], b[0, 0])
+      }
+      barrier
+    }
+    for i, j in acc { C[by*64 + w*16 + i, bx*8 + j] = acc[i, j] if by*64 + w*16 + i < M and bx*8 + j < N }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("layout", ["", " swizzle(2, 3, 3)", " pad 8"])
+def test_rows_of_an_instruction_that_meet_a_bank(layout: str) -> None:
+    """Rows of 64 bytes lie in two halves of the banks: of 8 rows 4 meet. With a pad of 16 bytes the rows do not, but what is stored does."""
+    text = ROWS.replace("sA: f16[64, 32]", f"sA: f16[64, 32]{layout}")
+    found = {d.title: d for d in noted(text, "rows", "M = 512, N = 512, K = 512") if d.code == "TG602"}
+    help = "with the layout swizzle(2, 3, 3) no access to sA meets a bank twice"
+    turns = {"": {"ldmatrix_x4 of": 4}, " swizzle(2, 3, 3)": {}, " pad 8": {"store to": 2}}[layout]
+    assert set(found) == {f"a warp's {what} sA takes up to {n} turns instead of 1" for what, n in turns.items()}
+    assert {d.helps for d in found.values()} <= {(help,)}
+
+
 def moderate(machine: Machine) -> dict[str, int]:
     """A size each that is quick to count; others where the preconditions want others."""
     sizes = dict.fromkeys(machine.op.sizes, {1: 1 << 20, 2: 1024, 3: 512}.get(len(machine.op.sizes), 64))

@@ -20,7 +20,8 @@ from tests.emit.test_cuda_prelude import needs_cuda
 from tinygpu import pipeline
 from tinygpu.category.term import Const
 from tinygpu.emit.cuda import cuda_source
-from tinygpu.program.step import Program, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Program
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 from tinygpu.simulate.inputs import random_inputs

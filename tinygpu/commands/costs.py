@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from tinygpu import pipeline
 from tinygpu.commands.common import PROVED, print_json
 from tinygpu.commands.specs import sized, usual_sizes, words
+from tinygpu.cost.data import as_data
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.notes import notes
 from tinygpu.cost.on_device import Filled, filled
-from tinygpu.cost.table import as_data, page
+from tinygpu.cost.table import page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
 from tinygpu.report import report, wants_color

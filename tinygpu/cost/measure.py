@@ -15,12 +15,13 @@ from tinygpu.category.term import TRUE, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.operations import KINDS, flops_of
 from tinygpu.cost.sites import MEETINGS, Access, Site, Work, sites
-from tinygpu.cost.warps import Tally, known, tally
+from tinygpu.cost.underway import Underway, underway
+from tinygpu.cost.warps import WORD_BYTES, Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
-from tinygpu.program.arrays import shared_places
-from tinygpu.program.step import Launch, Program
+from tinygpu.program.arrays import arrays, shared_places
+from tinygpu.program.step import Launch, Program, arrays_in
 from tinygpu.record import dataclass
 
 SECTOR = 32
@@ -54,6 +55,11 @@ class Line:
         return self.access.array.owner == "block"
 
     @property
+    def copied(self) -> bool:
+        """Whether the hardware copies what is stored, later: 4 bytes or more at once."""
+        return any(made.pending and made.bytes >= WORD_BYTES for made in self.made)
+
+    @property
     def element(self) -> str:
         """As a program says it."""
         return f"{self.array}[{', '.join(map(text, self.access.index))}]"
@@ -84,12 +90,15 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class LaunchCost:
-    """A launch: its blocks, the threads of a block, the bytes of shared memory, and how often one thread meets others."""
+    """A launch: its blocks, the threads of a block, the bytes of shared memory, the registers of a lane that each of its fragments takes, what a block has
+    under way, and how often one thread meets others."""
 
     launch: Launch
     blocks: Count
     threads: int
     shared_bytes: int
+    fragments: Mapping[str, int]
+    underway: Underway | None
     barriers: Count
     warp_barriers: Count
     shuffles: Count
@@ -132,7 +141,7 @@ def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
     plain = sites(program, wide=False)
     emitted = sites(program, wide=True) if taken else plain
     lines = lines_of(program, plain, emitted, counter)
-    launches = tuple(_launch(program, n, plain, counter) for n in range(len(program.launches)))
+    launches = tuple(_launch(program, n, plain, lines, counter) for n in range(len(program.launches)))
     outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)
     return Cost(program, sizes, taken, launches, lines, flows(program, lines, sizes), _operations(plain, counter), outputs)
 
@@ -179,13 +188,16 @@ def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -
     return tuple(found)
 
 
-def _launch(program: Program, number: int, found: tuple[Site, ...], counter: Counter) -> LaunchCost:
+def _launch(program: Program, number: int, found: tuple[Site, ...], lines: tuple[Line, ...], counter: Counter) -> LaunchCost:
     launch = program.launches[number]
     here = [s for s in found if isinstance(s, Work) and s.where.launch == number]
     each = [added(counter.one_thread(s.where) for s in here if s.kind == kind) for kind in MEETINGS]
     threads = prod(int(evaluate(a.extent, counter.sizes)) for a in launch.block)
     blocks = size_of(tuple(a.extent for a in launch.grid), counter.sizes)
-    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], *each)
+    fragments = {a.name: a.held.registers for a in arrays_in(launch.body, "block") if a.held is not None}
+    begun = {(one.array, one.access.index) for one in lines if one.launch == number and one.copied}
+    ahead = underway(launch, begun, arrays(program), counter.sizes)
+    return LaunchCost(launch, blocks, threads, shared_places(launch)[1], fragments, ahead, *each)
 
 
 def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, str, Count], ...]:

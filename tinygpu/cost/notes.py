@@ -1,6 +1,6 @@
 """Notes: what makes a machine slower than it need be, each with the place, the number and a way out. Never an error.
 
-Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG612, in the order of the text.
+Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG613, in the order of the text.
 The one idea: one function for each note, and none says more than was counted; what is said are rows of `grammar/messages.toml`.
 """
 
@@ -13,8 +13,9 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.category.term import Const, reads, text, variables
 from tinygpu.cost.counted import Count
+from tinygpu.cost.layouts import said, without_conflicts
 from tinygpu.cost.measure import SECTOR, Cost, Line
-from tinygpu.cost.on_device import Filled
+from tinygpu.cost.on_device import Filled, hidden
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
@@ -22,6 +23,7 @@ from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.hardware.arch import Device
 from tinygpu.model.problems import Problems, counted
 from tinygpu.program.arrays import strides
+from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.step import For
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass, field, replace
@@ -94,8 +96,10 @@ def conflicting(seen: Seen) -> None:
     """TG602."""
     for line in seen.cost.lines:
         if line.shared and line.tally is not None and (line.tally.worst or 0) > 1:
-            what = "store to" if line.access.stores else "read of"
-            seen.problems.say("TG602.turns", line.span, what=what, name=line.array, turns=line.tally.worst, element=line.element)
+            what = f"{line.access.by} of" if line.access.by else "store to" if line.access.stores else "read of"
+            words = {"what": what, "name": line.array, "turns": line.tally.worst, "element": line.element}
+            layout = without_conflicts(seen.cost, line.array)
+            seen.problems.say("TG602.layout" if layout else "TG602.turns", line.span, layout=layout and said(layout), **words)
 
 
 def repeated(seen: Seen) -> None:
@@ -159,7 +163,7 @@ def unoccupied(seen: Seen) -> None:
     """TG606."""
     for number, one in enumerate(seen.on):
         held = one.resident
-        if held is not None and held.share < OCCUPANCY:
+        if one.assembled is not None and held is not None and held.share < OCCUPANCY:
             words = {"warps": held.warps, "most": held.most, "share": f"{held.share:.0%}", "blocks": counted(held.blocks, "block")}
             seen.problems.say(LIMITED[held.because], seen.place(number), **words)
 
@@ -252,6 +256,20 @@ def lane_by_lane(seen: Seen) -> None:
             seen.problems.say("TG612.vector", wide.access.span, name=wide.tensor, done=done, bytes=wide.bytes, axis=wide.axis.name)
 
 
+def shallow(seen: Seen) -> None:
+    """TG613."""
+    for number, one in enumerate(seen.on):
+        ahead, found = seen.cost.launches[number].underway, seen.device and hidden(seen.cost, number, seen.device, one)
+        if ahead is None or not found or found.underway >= found.needs:
+            continue
+        span = next((c.span for c in seen.cost.lines if c.launch == number and c.copied and c.span.line), seen.place(number))
+        words = {"under": bytes_of(found.underway), "needs": bytes_of(found.needs), "largest": bytes_of(ahead.largest)}
+        groups, blocks = counted(ahead.groups, "group"), counted(found.blocks, "block")
+        enough = counted(found.groups, "group")
+        message = "TG613.depth" if found.groups <= MOST_GROUPS else "TG613.size"
+        seen.problems.say(message, span, groups=groups, blocks=blocks, enough=enough, slots=found.groups + 1, **words)
+
+
 RULES: tuple[Callable[[Seen], None], ...] = (
-    scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled, lane_by_lane,
+    scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled, lane_by_lane, shallow,
 )  # fmt: skip

@@ -7,6 +7,7 @@ prediction that would need a guess is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from tinygpu.cost.measure import Cost, Flow
 from tinygpu.cost.operations import FLOPS
@@ -17,7 +18,8 @@ from tinygpu.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A launch on a device: what a multiprocessor holds (None without the assembler's report), how many waves of blocks there are."""
+    """A launch on a device: what a multiprocessor holds, how many waves of blocks there are. Without the assembler's report that is what fragments and
+    shared memory allow: more it does not hold, if it holds all fragments at once."""
 
     assembled: Assembled | None
     resident: Resident | None
@@ -27,7 +29,13 @@ class Filled:
     @property
     def waves(self) -> float | None:
         """Blocks by the number of those that run at once."""
-        if self.resident is None or not self.resident.blocks or self.blocks is None or self.multiprocessors is None:
+        if (
+            self.assembled is None
+            or self.resident is None
+            or not self.resident.blocks
+            or self.blocks is None
+            or self.multiprocessors is None
+        ):
             return None
         return self.blocks / (self.resident.blocks * self.multiprocessors)
 
@@ -35,6 +43,17 @@ class Filled:
     def tail(self) -> float | None:
         """How full the last wave is."""
         return None if self.waves is None else self.waves - (-(-self.waves // 1) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What hides the latency of memory, by Little's law: the bytes that a multiprocessor has under way, in so many `blocks`; those that it `needs`, latency
+    times what it asks for a second; and the groups of a block that are so many."""
+
+    underway: int
+    blocks: int
+    needs: float
+    groups: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +69,8 @@ def filled(cost: Cost, arch: str, device: Device | None, reports: Sequence[Assem
     found, many = [], device.multiprocessors if device else None
     said: Sequence[Assembled | None] = reports or [None] * len(cost.launches)
     for launch, report in zip(cost.launches, said, strict=True):
-        held = resident(arch, launch.threads, report.registers, report.shared_bytes) if report and launch.threads else None
+        registers = report.registers if report else sum(launch.fragments.values())
+        held = resident(arch, launch.threads, registers, launch.shared_bytes) if launch.threads else None
         found.append(Filled(report, held, launch.blocks.number, many))
     return tuple(found)
 
@@ -77,6 +97,24 @@ def tensor_clocks(cost: Cost, device: Device) -> float | None:
     """The clocks that one multiprocessor would take for all that instructions multiply; None where there is nothing, or no peak is known."""
     counts = [(device.tensor_flops(dtype), c) for kind, dtype, c in cost.operations if kind == "tensor" and c.exact]
     return known(each and c.number and 2 * c.number / each for each, c in counts) if counts else None  # type: ignore[no-any-return]
+
+
+def hidden(cost: Cost, number: int, device: Device, on: Filled) -> Hidden | None:
+    """Of a launch whose copies land later; None where there are none, or something is not known. What a machine asks for is all of its copies in the
+    time that no run beats, and no more than memory gives."""
+    launch, ahead = cost.launches[number], cost.launches[number].underway
+    if ahead is None or on.resident is None or not launch.blocks.number or not device.memory_latency_ns or not device.copies:
+        return None
+    many = device.multiprocessors
+    blocks = min(on.resident.blocks, -(-launch.blocks.number // many))
+    asked = known(
+        one.asked.number and one.asked.number * one.access.item for one in cost.lines if one.launch == number and one.copied
+    )
+    least = max((b.seconds for b in bounds(cost, device)), default=0)
+    if not blocks or not asked or not least:
+        return None
+    needs = device.memory_latency_ns * 1e-9 * min(asked / least, device.memory_bytes_per_second) / many
+    return Hidden(ahead.bytes * blocks, blocks, needs, ceil(needs / (blocks * ahead.largest)))
 
 
 def without_caches(cost: Cost, device: Device) -> float | None:

@@ -40,7 +40,7 @@ def either(a: Term, b: Term) -> Term:
 def evaluated(value: Term, here: Region, fused: bool = False) -> Iterator[tuple[Term, Region, bool]]:
     """Every node of a value that is evaluated, where it is, and whether a product goes into the sum around it.
 
-    >>> from tinygpu.category.term import Const, Var, select, text
+    >>> from tinygpu.category.term import Const, Read, Var, select, text
     >>> i, n = Var("i"), Var("n")
     >>> one = select(i < n, Read("x", (i,), "f32"), Const(0.0, "f32"))
     >>> [(text(node), *map(text, there.guard)) for node, there, _ in evaluated(one, Region()) if isinstance(node, Read)]

@@ -39,9 +39,11 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
+from tinygpu.program.call import Applied, Call, Sync
+from tinygpu.program.pending import source
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Applied, Array, Assign, Call, Fact, For, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
@@ -65,8 +67,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once; or `by` an instruction a row of them; or a
-    `pending` copy that lands later."""
+    """`array[index]`, read or stored by each thread; with `lanes` that many neighbours from `first` on, at once; or `by` an instruction a row of them; or `pending`, by
+    a copy that lands later and passes no register."""
 
     where: Where
     array: Array
@@ -139,7 +141,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
     for step in rest:
         match step:
             case Sync(begins=Applied() as one):
-                yield from _applied(walk, one, walk.here(axes, guard, step.span))
+                yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
                 list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
             case For(axis, inner) if axis.sort == "vector" and walk.wide:
                 yield from _vector(walk, step, axes, guard)
@@ -161,10 +163,10 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 assert_never(step)
 
 
-def _applied(walk: _Walk, one: Applied, here: Where) -> Iterator[Site]:
+def _applied(walk: _Walk, step: Sync, one: Applied, here: Where) -> Iterator[Site]:
     """An instruction: the rows of shared memory that its lanes name, and a lane's part of its multiply-adds."""
     launch, instruction = walk.program.launches[walk.number], one.instruction
-    for name, element, point, stores in rows_of(one, Region((*launch.block, *here.axes))):
+    for name, element, point, stores in rows_of(step, Region((*launch.block, *here.axes))):
         along = point.axes[-1]
         row = tuple(simplify(substitute(i, {along.name: Const(0)}), point) for i in element)
         named = here.under(simplify(point.guard[-1], replace(point, guard=())))
@@ -186,14 +188,21 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
     asked = [w.condition for w in wides if not w.always]
     shared = conjunction(*asked[:1])
     guard = conjunction(guard, outer)
+    match inner.body:
+        case (Assign(pending="copy") as step,):
+            copies = {w.access for w in wides} == {step, source(step.value)}
+        case _:
+            copies = False
     for site in _body(walk, inner.body, (*axes, loop.axis), guard):
         wide = next((w for w in wides if _same(w, site)), None)
         if wide is None or not isinstance(site, Access):
             yield site
             continue
-        yield _moved(site, wide, axes, conjunction(guard, TRUE if wide.always and not site.pending else shared))
-        if shared != TRUE and site.pending:  # what is not copied is 0, and stored
-            yield replace(_moved(site, wide, axes, conjunction(guard, negation(shared))), pending=False)
+        pending = copies and site.stores
+        whole = TRUE if wide.always and not pending else shared
+        yield replace(_moved(site, wide, axes, conjunction(guard, whole)), pending=pending)
+        if shared != TRUE and pending:  # what is not copied is 0, and stored
+            yield _moved(site, wide, axes, conjunction(guard, negation(shared)))
         elif shared != TRUE and not wide.always:
             yield replace(site, where=site.where.under(negation(shared)))
 
@@ -227,7 +236,7 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
             touched.setdefault((step.target, step.index), inside.guard)
     yield from _touched(here, touched, walk)
     if not array.held_alone:
-        yield Access(inside, array, step.index, True, step.atomic, pending=step.pending)
+        yield Access(inside, array, step.index, True, step.atomic)
 
 
 def _touched(here: Where, touched: Touched, walk: _Walk) -> Iterator[Site]:

@@ -1,20 +1,18 @@
-"""A cost as a page of text, and as plain data: what is moved, how, what is computed, what waits, and what a device makes of it.
+"""A cost as a page of text: what is moved, how, what is computed, what waits, and what a device makes of it.
 
-Comes in: a cost, and what is known of a device. Goes out: lines; dictionaries, lists, numbers and text, as JSON has them. The one idea: every
-number is exact, or says `at most`, or is not there (null); a closed form stands beside the number that it gives.
+Comes in: a cost, and what is known of a device. Goes out: lines. The one idea: every number is exact, or says `at most`, or is not there; a closed form
+stands beside the number that it gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from tinygpu.category.term import Axis
 from tinygpu.cost.closed import closed, shown
 from tinygpu.cost.counted import Count, added
-from tinygpu.cost.measure import Cost, Line
-from tinygpu.cost.on_device import Bound, Filled, bounds, fits_in_cache, turns_of_banks, without_caches
+from tinygpu.cost.measure import Cost
+from tinygpu.cost.on_device import Bound, Filled, bounds, fits_in_cache, hidden, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
 
 ELEMENT = 44  # columns of an element; a longer one is cut
@@ -87,6 +85,7 @@ def page(cost: Cost, title: str, device: Device | None = None, arch: str = "", o
     parts = [[f"{title}   predicted{' at ' * bool(at)}{at}{where}"], launches(cost), memory(cost)]
     parts += [accesses(cost, False), accesses(cost, True), arithmetic(cost)]
     parts += [filling(cost, on, device)] if on else []
+    parts += [copies(cost, on, device)]
     parts += [bound(cost, device)] if device else []
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -123,6 +122,10 @@ def launches(cost: Cost) -> list[str]:
         meets = (("barrier", one.barriers), ("warp barrier", one.warp_barriers), ("shuffle", one.shuffles))
         each = [f"{_many(c, what)}{' = ' + form(c) if form(c) else ''}" for what, c in meets if c.number != 0]
         found += [f"{'':<11}{', '.join(each)} a thread"] if each else []
+        registers = [f"{count} {name}" for name, count in one.fragments.items()]
+        found += (
+            [f"{'':<11}{sum(one.fragments.values())} registers of fragments a thread: {', '.join(registers)}"] if registers else []
+        )
     return found
 
 
@@ -194,8 +197,9 @@ def filling(cost: Cost, on: Sequence[Filled], device: Device | None) -> list[str
     lines = []
     for place, one in enumerate(on, 1):
         head = "occupancy" if len(on) == 1 else f"occupancy {place}"
-        if one.assembled is None or one.resident is None:
-            lines.append(f"{head:<11} not known without the assembler (pip install 'tinygpu[cuda]')")
+        if one.resident is None or one.assembled is None:
+            most = f"{one.resident.blocks} blocks at once or fewer (by {one.resident.because}); " if one.resident else ""
+            lines.append(f"{head:<11} {most}registers are not known without the assembler (pip install 'tinygpu[cuda]')")
             continue
         held, code = one.resident, one.assembled
         spills = f", {code.spill_bytes} bytes spilled" if code.spill_bytes else ", no spills"
@@ -210,6 +214,24 @@ def filling(cost: Cost, on: Sequence[Filled], device: Device | None) -> list[str
             at_once = held.blocks * device.multiprocessors
             last = f", the last {one.tail:.0%} full" if one.waves > 1 and one.tail is not None else ""
             lines.append(f"{'':<11} {_many(Count(None, one.blocks), 'block')}, {at_once} at once: {one.waves:.3g} waves{last}")
+    return lines
+
+
+def copies(cost: Cost, on: Sequence[Filled], device: Device | None) -> list[str]:
+    """What is under way of each launch whose copies land later, and what would hide the latency of memory."""
+    lines = []
+    for number, one in enumerate(cost.launches):
+        if one.underway is None:
+            continue
+        head = "under way" if len(cost.launches) == 1 else f"under way {number + 1}"
+        largest, groups = bytes_of(one.underway.largest), _many(Count(None, one.underway.groups), "group")
+        lines.append(f"{head:<11} {bytes_of(one.underway.bytes)} of copies a block, in {groups} of up to {largest}")
+        if device and on and (found := hidden(cost, number, device, on[number])) is not None:
+            blocks, enough = _many(Count(None, found.blocks), "block"), _many(Count(None, found.groups), "group")
+            lines.append(f"{'':<11} {bytes_of(found.underway)} a multiprocessor, by {blocks}")
+            lines.append(
+                f"{'':<11} {bytes_of(found.needs)} hide the {device.memory_latency_ns} ns that memory takes: {enough} a block"
+            )
     return lines
 
 
@@ -234,54 +256,3 @@ def bound(cost: Cost, device: Device) -> list[str]:
     peak, each = max(tensor.items(), key=lambda one: one[1]) if tensor else ("FP32", 2 * device.fp32_lanes)
     ridge = each * device.multiprocessors * device.clock_hertz / device.memory_bytes_per_second
     return [*lines, *grid_of(rows, (1,)), f"  its {peak} peak takes {ridge:.3g} operations a byte; peaks are of its data sheet"]
-
-
-# ── as plain data ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-MEETINGS = {f"{name}_a_thread": name for name in ("barriers", "warp_barriers", "shuffles")}
-LAUNCH = {"blocks": "blocks", "threads": "threads", "shared_bytes": "shared_bytes", **MEETINGS}
-FLOW = {"array": "array", "role": "role", "stores": "stores", "element_bytes": "item", "asked_elements": "asked", "moved_bytes": "moved",
-        "once_bytes": "once", "times": "times"}  # fmt: skip
-LINE = {"element": "element", "space": "access.array.space.name", "stores": "access.stores", "atomic": "access.atomic", "by": "access.by", "thread_bytes": "widths", "asked_elements": "asked",
-        "requests": "tally.requests", "exact": "tally.exact"}  # fmt: skip
-FILLED = {"registers": "assembled.registers", "spill_bytes": "assembled.spill_bytes", "shared_bytes": "assembled.shared_bytes",
-          "blocks_at_once": "resident.blocks", "warps": "resident.warps", "most_warps": "resident.most", "limit": "resident.because",
-          "waves": "waves", "tail": "tail"}  # fmt: skip
-
-
-def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequence[Filled] = ()) -> dict[str, Any]:
-    """Everything that the page says."""
-    return {
-        "predicted": True,
-        "sizes": dict(cost.sizes),
-        "wide": cost.wide,
-        "launches": [columns(one, LAUNCH) for one in cost.launches],
-        "memory": [columns(flow, FLOW) for flow in cost.flows],
-        "moved_bytes": cost.moved,
-        "once_bytes": cost.once,
-        "accesses": [_line(one) for one in cost.lines],
-        "operations": [{"kind": kind, "dtype": dtype, **_count(count)} for kind, dtype, count in cost.operations],
-        "flops": _count(cost.flops),
-        "outputs": cost.outputs.number,
-        "arch": arch or None,
-        "device": device.name if device else None,
-        "occupancy": [columns(one, FILLED) for one in on],
-        "bounds": [{"what": b.what, "seconds": b.seconds} for b in bounds(cost, device)] if device else [],
-        "without_caches_seconds": without_caches(cost, device) if device else None,
-        "turns_of_banks_seconds": turns_of_banks(cost, device) if device else None,
-    }
-
-
-def columns(one: Any, named: Mapping[str, str]) -> dict[str, Any]:
-    """Fields, and fields of fields, under other names; null where nothing is known."""
-    found = {name: reduce(lambda at, field: at and getattr(at, field), path.split("."), one) for name, path in named.items()}
-    return {name: _count(value) if isinstance(value, Count) else value for name, value in found.items()}
-
-
-def _count(count: Count) -> dict[str, Any]:
-    return {"number": count.number, "exact": count.exact, "form": None if count.closed is None else shown(count.closed)}
-
-
-def _line(line: Line) -> dict[str, Any]:
-    units = {"turns" if line.shared else "sectors": "tally.units", "at_best": "tally.fewest", "worst": "tally.worst"}
-    return {"launch": line.launch + 1, "line": line.span.line or None, **columns(line, LINE | units)}

@@ -94,6 +94,15 @@ class Device:
     tensor: Mapping[str, Mapping[str, int]]
     memory_latency_ns: int | None = None
 
+    @property
+    def copies(self) -> bool:
+        """Whether it has copies that land later.
+
+        >>> device_named("t4").copies, device_named("a100").copies
+        (False, True)
+        """
+        return int(self.arch.removeprefix("sm_").rstrip("af")) >= 80
+
     def tensor_flops(self, dtypes: str) -> int | None:
         """Operations of the tensor cores of a multiprocessor in a clock, `operands→sums`; None where no peak is known.
 

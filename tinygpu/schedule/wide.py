@@ -32,9 +32,10 @@ from tinygpu.category.text import claimed
 from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
+from tinygpu.program.call import Call
 from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step, arrays_in
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
@@ -145,12 +146,12 @@ class _Widened:
         """A loop that is a copy which lands later: at once where the kernel is wide and all lanes are inside, else element by element, which has landed
         where it stands. Nothing for any other loop."""
         match loop.body:
-            case (Assign(pending=True) as step,) if {w.access for w in found} == {step, source(step.value)}:
+            case (Assign(pending="copy") as step,) if {w.access for w in found} == {step, source(step.value)}:
                 far = next(w for w in found if not w.stores)
                 if far.bytes >= LEAST and (element := source(step.value)) is not None:
                     begun = replace(step, value=element, guard=TRUE)
                     quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
-                    slow = (replace(loop, body=(replace(step, pending=False),)),)
+                    slow = (replace(loop, body=(replace(step, pending=""),)),)
                     if not at_once(step, far):
                         asked = conjunction(LAUNCHED, far.condition)
                         return (If(asked, quick), If(negation(asked), slow))
