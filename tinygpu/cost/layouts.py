@@ -28,8 +28,8 @@ def without_conflicts(cost: Cost, name: str) -> Layout | None:
 def layouts(row: int, piece: int, item: int) -> Iterator[Layout]:
     """A swizzle, which takes no memory, and pads.
 
-    >>> [*layouts(32, 8, 2)]
-    [Layout(pad=0, swizzle=(2, 3, 3)), Layout(pad=8, swizzle=None), Layout(pad=16, swizzle=None)]
+    >>> [(one.pad, one.swizzle) for one in layouts(32, 8, 2)]
+    [(0, (2, 3, 3)), (8, None), (16, None)]
     """
     if row and (swizzle := conflict_free(row, piece, item)) is not None:
         yield Layout(swizzle=swizzle)
