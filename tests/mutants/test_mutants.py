@@ -6,6 +6,8 @@ a change of the prover has to pass at once.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from tests.mutants.__main__ import judged, programs
@@ -15,6 +17,7 @@ from tinygpu.obligations import wellformed
 from tinygpu.proof.check import Refutation, check
 
 SAMPLE = 36  # with each seed
+FIRST = 60  # of a program
 UNKNOWN = 3  # of them; the survey names them with their reasons
 
 
@@ -36,8 +39,8 @@ def test_a_guard_that_follows_from_no_other_is_split_once() -> None:
 
 
 def test_mutants_are_programs_and_each_another_one() -> None:
-    for _, program in programs()[::120]:
-        found = list(mutants(program))
+    for _, program in programs()[::36]:
+        found = list(islice(mutants(program), FIRST))
         assert found and all(
             not any(wellformed(m.program)) for m in found if m.program.where != program.where
         )  # of others it is asked
