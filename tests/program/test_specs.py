@@ -27,7 +27,7 @@ def test_a_spec_opens_with_its_equation_has_the_one_style_and_serves_every_op(pa
     assert format_file(parse(text)) == text
     spec = pipeline.load(path)
     assert {op.name for op in spec.spec.ops} == {machine.op.name for machine in spec.machines}
-    assert len({machine.name for machine in spec.machines}) >= 2, "two machines or more"
+    assert len({machine.title for machine in spec.machines}) >= 2, "two machines or more"
 
 
 @pytest.mark.sampled

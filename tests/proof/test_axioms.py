@@ -20,7 +20,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.assumed import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
-INSTRUCTION = r"\b(mma|ldmatrix|stmatrix)_\w+\("
+INSTRUCTION = r"\b(mma|wgmma|ldmatrix|stmatrix)_\w+\("
 WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
     "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
@@ -28,7 +28,9 @@ WORDS = {  # what in the text of a program brings an assumption
     "instruction barrier": rf"\binstruction barrier\b|{INSTRUCTION}",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
-    "asynchronous copy": r"\basync\b",
+    "asynchronous copy": r"(?<!fence )\basync (?!wgmma_)",
+    "asynchronous product": r"\basync wgmma_",
+    "proxy fence": r"\bfence async\b",
     "shared memory": r"\bshared\b",
     "wide access": r"\bin vector\b",
     "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|{INSTRUCTION}",
@@ -57,7 +59,7 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
     warp = program(COPY, "warp barrier\ns[ROW] = x[ROW]")
     later = pipeline.program(pipeline.load(ROOT / "tests" / "hardware" / "specs" / "ring_of_copies.tgpu").machines[0])
     found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
-    found |= {a for one in with_instructions("tiled") for a in axioms(one)}
+    found |= {a for name in ("tiled", "products") for one in with_instructions(name) for a in axioms(one)}
     assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 

@@ -108,10 +108,8 @@ def _apart(launch: Launch, arrays: tuple[Array, ...]) -> Iterator[Claim]:
     (places, _), patterned = shared_places(launch), described(launch)
     for one, two in pairwise(sorted(arrays, key=lambda a: places[a.name])):
         start: Term = lift(places[two.name])
-        goal = conjunction(
-            start >= places[one.name] + shared_bytes(one),
-            equal(start % (PATTERN_BYTES if two.name in patterned else CARVE_BYTES), 0),
-        )
+        whole = PATTERN_BYTES if two.name in patterned else CARVE_BYTES
+        goal = conjunction(start >= places[one.name] + shared_bytes(one), equal(start % whole, 0))
         labels = (Label(one.span, "one array"), Label(two.span, "and another"))
         title = f"{one.name} and {two.name} share memory"
         sentence = f"{two.name} starts after {one.name} ends"
