@@ -14,13 +14,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from math import gcd, prod
+from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import Share
+from tests.conftest import ROOT, Share
 from tests.emit import interpreter
 from tests.emit.hand_programs import transpose
 from tests.emit.interpreter import BlockMemory, Pointer
@@ -38,7 +39,7 @@ from tinygpu.cost.warps import Tally, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
-from tinygpu.pipeline import program
+from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import arrays, shared_places
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
@@ -56,6 +57,7 @@ TILES = [
     ("saxpy", "saxpy_v4", {"n": 1030}),
     ("histogram", "histogram_shared", {"n": 700, "B": 40}),
 ]
+INSTRUCTED = sorted((ROOT / "tests" / "hardware" / "specs").glob("*.tgpu"))
 THREADS = 1 << 13  # of one run
 LAYOUTS = (Layout(), Layout(pad=1), Layout(pad=2), Layout(swizzle=(5, 0, 5)), Layout(swizzle=(3, 0, 5)))
 
@@ -275,6 +277,14 @@ def test_banks_of_every_layout(layout: Layout, monkeypatch: pytest.MonkeyPatch) 
     compared(transpose(layout, "transposed"), {"M": 64, "N": 64}, monkeypatch)
 
 
+@pytest.mark.parametrize("path", INSTRUCTED, ids=lambda path: path.stem)
+def test_rows_of_instructions_and_what_they_multiply(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pads, with a half of the lanes, stored, in tiles that borders cut."""
+    for one in load(path).machines:
+        for some in ((33, 32, 48, 16), (33, 21, 17, 9)):
+            compared(unpack(program(one)), dict(zip(one.op.sizes, some, strict=False)), monkeypatch)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", STEMS)
 def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
@@ -286,12 +296,8 @@ def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share)
 
 
 def few(made: Program) -> list[dict[str, int]]:
-    """Sizes around the edges of tiles for few threads, and some of which one is 0; none at which only a block's memory is wide."""
-    every = [
-        s
-        for s in [*edges(made, 12, seed=3)][2:]
-        if threads(made, s) <= THREADS and (not made.shared or takes_wide(made, s) is not False)
-    ]
+    """Sizes around the edges of tiles for few threads, and some of which one is 0."""
+    every = [s for s in [*edges(made, 12, seed=3)][2:] if threads(made, s) <= THREADS]
     empty = [s for s in every if not min(s.values(), default=0) and not made.op.promises]  # of nothing no promise is kept
     return [s for s in every if min(s.values(), default=0)][:1] + empty[:1]
 
