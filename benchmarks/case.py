@@ -41,7 +41,7 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], dict[str, int]], Any]
 class Case:
     """An op of a spec, the values of its sizes, numpy's in-place form and its text, and the ratio to reach.
 
-    Where a goal is of numpy's plain expression, `plain` is that, and each of the two calls makes its result. `machines` are those to run, by name: all that serve the op where none is given. `draw` makes inputs that are not of normal distribution.
+    Where a goal is of numpy's plain expression, `plain` is that, and each of the two calls makes its result. `machines` are those to run, by name: all that serve the op where none is given. `draw` makes inputs that are not of normal distribution; sizes in `whole` are not divided.
     """
 
     name: str
@@ -55,10 +55,15 @@ class Case:
     draw: Mapping[str, Draw] = field(default_factory=dict)
     note: str = ""
     plain: Plain | None = None
+    whole: tuple[str, ...] = ()
 
     def at(self, quick: bool) -> dict[str, int]:
         """The sizes, or small ones."""
-        return {name: max(1, value // QUICK) for name, value in self.sizes.items()} if quick else self.sizes
+        return (
+            {name: value if name in self.whole else max(1, value // QUICK) for name, value in self.sizes.items()}
+            if quick
+            else self.sizes
+        )
 
     def titles(self) -> tuple[str, ...]:
         """The machines of the case, by title. Raises LookupError where the spec has none."""

@@ -258,6 +258,10 @@ def half_product(i: Inputs, c: Array) -> None:
     np.matmul(i["A"].astype(c.dtype), i["B"].astype(c.dtype), out=c)
 
 
+def rounded_product(i: Inputs, c: Array) -> None:
+    c[...] = i["A"].astype(np.float32) @ i["B"].astype(np.float32)
+
+
 def layer(i: Inputs, y: Array) -> None:
     t = i["x"].astype(np.float32) @ i["W"].astype(np.float32).T + i["bias"]
     y[...] = 0.5 * t * (1 + np.tanh(0.7978846 * (t + 0.044715 * t**3)))
@@ -272,6 +276,19 @@ def channels(i: Inputs, y: Array) -> None:
 
 def scaled_bytes(i: Inputs, c: Array) -> None:
     c[...] = (i["A"].astype(np.int32) @ i["B"].astype(np.int32).T) * i["sa"][:, None] * i["sb"]
+
+
+def bytes_of_groups(i: Inputs, c: Array) -> None:
+    """A group at a time: a product of whole numbers, scaled."""
+    groups = i["sb"].shape[0]
+    left, right = (i[name].astype(np.int32).reshape(i[name].shape[0], groups, -1) for name in "AB")
+    c[...] = 0
+    for g in range(groups):
+        c += (left[:, g] @ right[:, g].T) * i["sa"][:, g, None] * i["sb"][g]
+
+
+def scaled_tensors(i: Inputs, c: Array) -> None:
+    c[...] = (i["A"].astype(np.float32) @ i["B"].astype(np.float32).T) * (i["sa"] * i["sb"])
 
 
 def scaled_product(i: Inputs, c: Array) -> None:

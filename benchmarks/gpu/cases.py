@@ -21,6 +21,7 @@ PLANE = {"M": 8192, "N": 8192}
 ROWS, LONG = {"R": 8192, "N": 8192}, {"R": 2048, "N": 32768}
 COPY, READ, TRITON, EAGER, CUB, CUBLAS = "copy ceiling", "read ceiling", "Triton", "torch eager", "CUB", "cuBLAS"
 FLASH = "FlashAttention"
+FLASH_64, CAUSAL_64 = (tuple(f"{name}_mma[E=64, N={n}]" for n in (1, 2)) for name in ("flash", "causal"))
 
 Draw = Callable[[np.random.Generator, int, dict[str, int]], Any]
 
@@ -120,8 +121,8 @@ CASES = (
     GpuCase("A @ B, bf16, 4096", "tensor_cores", "matmul_half[bf16]", {"M": 4096, "N": 4096, "K": 4096}, "matmul_half", (Goal(CUBLAS, 0.85),)),
     GpuCase("A @ B.T, i8", "tensor_cores", "scaled", {"M": 4096, "N": 4096, "K": 4096}, "scaled_bytes", (Goal(CUBLAS, 0.8),)),
     GpuCase("A @ B.T, fp8", "tensor_cores", "scaled_float8", {"M": 8192, "N": 8192, "K": 8192}, "scaled_float8", (Goal(CUBLAS, 0.8),)),
-    GpuCase("attention", "attention", "attention", {"B": 4, "H": 16, "S": 4096, "T": 4096}, "attention", (Goal(FLASH, 0.75),)),
-    GpuCase("attention, causal", "attention", "attention_causal", {"B": 4, "H": 8, "R": 2, "M": 4096}, "attention_causal", (Goal(FLASH, 0.75),)),
-    GpuCase("attention, causal, 16k", "attention", "attention_causal", {"B": 1, "H": 8, "R": 2, "M": 16384}, "attention_causal", (Goal(FLASH, 0.75),)),
+    GpuCase("attention", "attention", "attention", {"B": 4, "H": 16, "S": 4096, "T": 4096, "D": 64}, "attention", (Goal(FLASH, 0.75),), FLASH_64),
+    GpuCase("attention, causal", "attention", "attention_causal", {"B": 4, "H": 8, "R": 2, "M": 4096, "D": 64}, "attention_causal", (Goal(FLASH, 0.75),), CAUSAL_64),
+    GpuCase("attention, causal, 16k", "attention", "attention_causal", {"B": 1, "H": 8, "R": 2, "M": 16384, "D": 64}, "attention_causal", (Goal(FLASH, 0.75),), CAUSAL_64),
     GpuCase("scan of rows", "scan", "scan_rows", ROWS, "scan_rows", ()),
 )  # fmt: skip

@@ -19,7 +19,8 @@ from tests.program.library import SPECS, works_alone
 from tinygpu import pipeline
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
-from tinygpu.program.step import Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import steps
 from tinygpu.simulate.reference import reference
 
 

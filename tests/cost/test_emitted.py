@@ -41,7 +41,8 @@ from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
 from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import arrays, shared_places
-from tinygpu.program.step import Program, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 

@@ -16,7 +16,8 @@ import pytest
 from tests.program.library import agrees, edges, machines, reread
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.program.step import Assign, Program, Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Assign, Program, steps
 
 TEXT = (Path(__file__).parent / "stages.tgpu").read_text(encoding="utf-8")
 STAGED = {title: int(count) for count, title in re.findall(r"# barriers: (\d+)\nmachine (\w+)", TEXT)}

@@ -11,7 +11,7 @@ import pytest
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof
-from tinygpu.program.step import Commit, Wait
+from tinygpu.program.call import Commit, Wait
 from tinygpu.proof.replay import misbehaviour
 
 OP = "op matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }\n"

@@ -179,7 +179,7 @@ class BlockMemory:
         self.start()
 
     def start(self) -> None:
-        self.bytes = local_array(-(-self.size // 16) * 16, np.uint8)
+        self.bytes = local_array(-(-self.size // 1024) * 1024, np.uint8)
 
     def shared(self, kind: Any, start: int) -> Pointer:
         assert start % 16 == 0
@@ -286,7 +286,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "constant_memory": constant_memory,
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
-        "matrix": lambda text, form: text,
+        "matrix": lambda text, form: f"{text}|{form}" if text.startswith("wgmma.") else text,
         "atomic": atomic,
     }
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}

@@ -11,9 +11,9 @@ from collections.abc import Callable, Generator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-WARP = 32
+WARP, GROUP = 32, 128
 MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
-INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_")
+INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async")
 Thread = Generator[tuple[Any, ...], Any, None]
 
 
@@ -46,6 +46,7 @@ def run_block(position: SimpleNamespace, threads: Sequence[Thread], order: Calla
     answers: dict[int, Any] = dict.fromkeys(range(len(threads)))
     waiting: dict[int, tuple[Any, ...]] = {}
     ended: set[int] = set()
+    under_way: dict[int, Any] = {}
     while len(ended) < len(threads):
         for number in order(len(threads)):
             if number in answers:
@@ -54,14 +55,14 @@ def run_block(position: SimpleNamespace, threads: Sequence[Thread], order: Calla
                     waiting[number] = threads[number].send(answers.pop(number))
                 except StopIteration:
                     ended.add(number)
-        answers = met(waiting, len(threads), ended)
+        answers = met(waiting, len(threads), under_way)
         for number in answers:
             del waiting[number]
         assert answers or not waiting, f"{len(waiting)} threads wait for ever, first at {next(iter(waiting.values()))[0]}"
 
 
-def met(waiting: dict[int, tuple[Any, ...]], count: int, ended: set[int]) -> dict[int, Any]:
-    """What those get who have met: nothing after a barrier, the other lane's value after a shuffle."""
+def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, Any]) -> dict[int, Any]:
+    """What those get who have met: nothing after a barrier, the other lane's value after a shuffle; what warps have begun is `under_way`."""
     out: dict[int, Any] = {}
     if len(waiting) == count and all(w[0] == "cuda.syncthreads" for w in waiting.values()):
         return dict.fromkeys(waiting)
@@ -78,11 +79,31 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, ended: set[int]) -> dic
 
             texts = {waiting[n][1] for n in lanes}
             assert len(texts) == 1 and len(lanes) == WARP, f"lanes of one warp run {texts}"
-            perform(*texts, [waiting[n][2:] for n in lanes])
+            given, (text,) = [waiting[n][2:] for n in lanes], texts
+            if text.startswith(("wgmma.", "fence.")):
+                group = range(first // GROUP * GROUP, first // GROUP * GROUP + GROUP)
+                if "mma_async" in text and any(waiting.get(n, ())[:2] != ("instruction", text) for n in group):
+                    continue  # a warpgroup begins a product together
+                later(text, given, first // WARP, under_way)
+            else:
+                perform(text, given)
             out |= dict.fromkeys(lanes)
         else:
             out |= {n: exchanged(waiting[n], n - first, [waiting[m][1] for m in lanes]) for n in lanes}
     return out
+
+
+def later(text: str, given: list[Any], warp: int, under_way: dict[int, Any]) -> None:
+    """What a warp does about products that land later."""
+    from tests.hardware.products import Group
+
+    mine = under_way.setdefault(warp, Group())
+    if "mma_async" in text:
+        mine.begin(text, given, warp % (GROUP // WARP))
+    elif "commit" in text:
+        mine.groups.append([])
+    elif "wait" in text:
+        mine.wait(int(text.split("|")[0].split()[1].rstrip(";")))
 
 
 def exchanged(asked: tuple[Any, ...], lane: int, values: list[Any]) -> Any:

@@ -14,7 +14,8 @@ from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.obligations import wellformed
 from tinygpu.pipeline import Proof, Refutation
-from tinygpu.program.step import Step, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.proof.certificate import program_text
 from tinygpu.proof.replay import misbehaviour

@@ -20,8 +20,9 @@ from tests.meaning.terms import FITS, Env, evaluate
 from tests.meaning.values import UNDEFINED, WIDTH, CannotJudge, Number, TooLarge, ends, same
 from tinygpu.category.node import INDEX, App, Read, Term
 from tinygpu.category.term import reads, variables
+from tinygpu.program.call import Sync
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, For, Ghost, If, Launch, Program, Step, Sync, steps
+from tinygpu.program.step import Assign, For, Ghost, If, Launch, Program, Step, steps
 
 Sizes = Mapping[str, int]
 THREADS, STEPS = 1 << 12, 1 << 17

@@ -31,7 +31,8 @@ from tinygpu.category.term import (
     text,
 )
 from tinygpu.obligations import wellformed
-from tinygpu.program.step import Array, Assign, Commit, For, Ghost, If, Launch, Program, Step, Sync, Wait
+from tinygpu.program.call import Commit, Sync, Wait
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.record import dataclass, replace
 
 Ways = Iterator[tuple[str, Any]]  # what is done, and what comes of it

@@ -11,7 +11,8 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import BOOL, INDEX, TRUE, App, Const, Fold, Read, Term, Var, select
 from tinygpu.obligations import wellformed
 from tinygpu.program import space
-from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Array, Assign, Axis, For, Ghost, If, Launch, Program, Step
 from tinygpu.record import replace
 
 ZERO = Const(0.0, "f32")

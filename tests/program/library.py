@@ -23,9 +23,10 @@ from tinygpu.emit.module import Built
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.obligations.width import cpu_limits, limits
+from tinygpu.program.call import Sync
 from tinygpu.program.read import read
 from tinygpu.program.render import render
-from tinygpu.program.step import Array, Assign, For, Program, Step, Sync, steps
+from tinygpu.program.step import Array, Assign, For, Program, Step, steps
 from tinygpu.proof.kernel import Proof
 from tinygpu.record import replace
 from tinygpu.simulate.exact import retyped

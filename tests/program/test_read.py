@@ -10,10 +10,11 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import App, Const, Read, Var, text
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.program.call import Sync
 from tinygpu.program.read import reread
 from tinygpu.program.render import render_machine
 from tinygpu.program.space import LOCAL, SHARED, WORKSPACE
-from tinygpu.program.step import Array, Assign, For, Program, Sync, steps
+from tinygpu.program.step import Array, Assign, For, Program, steps
 from tinygpu.record import replace
 
 OP = "op o(a: f32, x: f32[n], k: i32[n], h: f16[n]) -> (y: f32[n], c: i32[n]) { y[i] = a * x[i] + f32(h[i])\n c[i] = 2 * k[i] }\n"

@@ -16,7 +16,8 @@ from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Obligation
-from tinygpu.program.step import For, Program, Step, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import For, Program, Step
 from tinygpu.proof import check as check_module
 from tinygpu.proof import counterexample, kernel, replay
 from tinygpu.proof.check import Refutation, Unknown, check

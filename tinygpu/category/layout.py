@@ -1,6 +1,7 @@
 """Layouts: where the cells of a shared array lie.
 
     address(x) = swizzle( Σ strideₐ · xₐ )        row-major strides, the fastest axis lengthened by `pad`
+    panels p:  (…, r, x)  ↦  (…, x // p, r, x % p)       rows are cut, and all pieces of one column of pieces lie one below the other
 
 Comes in: extents and a layout. Goes out: an index term for the address of a cell, and how many elements to set aside.
 The one idea: a layout is a one-to-one map of cells to addresses, so it changes bank conflicts and never a value. A swizzle adds higher bits of
@@ -17,13 +18,19 @@ from tinygpu.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`pad` elements follow each row of the fastest axis.
+    """`pad` elements follow each row of the fastest axis. Rows are cut into pieces of `panels` elements, if that is not 0.
 
     `swizzle = (bits, base, shift)`: the `bits` bits of an address from `base + shift` on are added, bit by bit, to those from `base` on.
     """
 
     pad: int = 0
     swizzle: tuple[int, int, int] | None = None
+    panels: int = 0
+
+    @property
+    def plain(self) -> Layout:
+        """Without the swizzle."""
+        return Layout(self.pad, None, self.panels)
 
 
 PLAIN = Layout()
@@ -65,11 +72,23 @@ def address(extents: Sequence[Term], layout: Layout, index: Sequence[Term]) -> T
     >>> from tinygpu.category.term import Var, text
     >>> text(address((Const(8), Const(32)), Layout(pad=1), (Var("y"), Var("x"))))
     'y*33 + x'
+    >>> text(address((Const(8), Const(32)), Layout(panels=16), (Var("y"), Var("x"))))
+    'x // 16*128 + y*16 + x % 16'
     """
+    if layout.panels:
+        extents, index = panelled(extents, layout.panels, index)
+        return address(extents, Layout(0, layout.swizzle), index)
     flat: Term = lift(0)
     for stride, coordinate in zip(strides(extents, layout), index, strict=True):
         flat = flat + coordinate * stride
     return swizzled(flat, layout)
+
+
+def panelled(extents: Sequence[Term], piece: int, index: Sequence[Term]) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """The extents and the index of a cell of an array whose rows are cut into pieces."""
+    *ahead, rows, row = extents
+    *before, r, x = index
+    return (*ahead, Const(_number(row) // piece), rows, Const(piece)), (*before, x // piece, r, x % piece)
 
 
 def swizzled(flat: Term, layout: Layout) -> Term:
@@ -115,7 +134,9 @@ def fault(extents: Sequence[Term], layout: Layout) -> str:
     >>> fault((Const(32), Const(32)), Layout(swizzle=(5, 0, 5))), fault((Const(8), Const(9)), Layout(swizzle=(2, 2, 0)))
     ('', 'bits that are added to themselves are lost: the shift is 0')
     """
-    count, pad, swizzle = elements(extents, layout), layout.pad, layout.swizzle
+    count, pad, swizzle, piece = elements(extents, layout), layout.pad, layout.swizzle, layout.panels
+    if piece and (piece < 1 or len(extents) < 2 or _number(extents[-1]) % piece):
+        return f"its rows are cut into pieces of {piece}, and no row is so many of them"
     if pad < 0:
         return f"a pad is at least 0, not {pad}"
     if swizzle is None:

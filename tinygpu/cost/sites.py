@@ -40,9 +40,10 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
+from tinygpu.program.call import Applied, Call, Sync
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Applied, Array, Assign, Call, Fact, For, If, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
@@ -141,7 +142,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
     for step in rest:
         match step:
             case Sync(begins=Applied() as one):
-                yield from _applied(walk, one, walk.here(axes, guard, step.span))
+                yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
                 list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
             case For(axis, inner) if axis.sort == "vector" and walk.wide is not None:
                 yield from _vector(walk, step, axes, guard)
@@ -163,10 +164,10 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 assert_never(step)
 
 
-def _applied(walk: _Walk, one: Applied, here: Where) -> Iterator[Site]:
+def _applied(walk: _Walk, step: Sync, one: Applied, here: Where) -> Iterator[Site]:
     """An instruction: the rows of shared memory that its lanes name, and a lane's part of its multiply-adds."""
     launch, instruction = walk.program.launches[walk.number], one.instruction
-    for name, element, point, stores in rows_of(one, Region((*launch.block, *here.axes))):
+    for name, element, point, stores in rows_of(step, Region((*launch.block, *here.axes))):
         along = point.axes[-1]
         row = tuple(simplify(substitute(i, {along.name: Const(0)}), point) for i in element)
         named = here.under(simplify(point.guard[-1], replace(point, guard=())))

@@ -19,7 +19,8 @@ from tinygpu.category.evaluate import evaluate as number
 from tinygpu.category.term import TRUE, App, Axis, Term, conjunction
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.parts import POINTS, Unclear, enumerated, extents_of, permissive
-from tinygpu.program.step import Array, Assign, Commit, For, If, Launch, Step, Wait, steps
+from tinygpu.program.call import Commit, Wait
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, steps
 from tinygpu.record import dataclass
 
 MANY = 64  # turns of a loop: in more of them those in the middle are alike, or it waits for nothing
@@ -64,9 +65,9 @@ class _Walk:
         """What is under way behind steps."""
         for step in body:
             match step:
-                case Commit():
+                case Commit("copy"):
                     groups = (*groups, 0)
-                case Wait(count):
+                case Wait(count, "copy"):
                     groups = groups[-count - 1 :]
                 case For(axis, inner) if counts(inner):
                     groups = self.loop(axis, inner, groups, at)

@@ -40,7 +40,7 @@ class Copied:
 def copied(loop: For, found: tuple[Wide, ...]) -> Copied | None:
     """The copy that a vector loop is, of which these are the wide accesses."""
     match loop.body:
-        case (Assign(pending=True) as step,) if (element := source(step.value)) and {w.access for w in found} == {step, element}:
+        case (Assign(pending="copy") as step,) if (element := source(step.value)) and {w.access for w in found} == {step, element}:
             near, far = (next(w for w in found if w.stores is which) for which in (True, False))
             return Copied(step, element, near, far) if far.bytes >= LEAST else None
     return None

@@ -27,7 +27,8 @@ from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.model import machine as model
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK
-from tinygpu.program.step import Assign, Launch, Step, Sync
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Assign, Launch, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax.tree import Keep

@@ -16,8 +16,9 @@ from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, conju
 from tinygpu.derive.nest import Build, cells, loops, point
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import refused
+from tinygpu.program.call import Sync
 from tinygpu.program.space import SHARED
-from tinygpu.program.step import Array, Assign, Step, Sync
+from tinygpu.program.step import Array, Assign, Step
 from tinygpu.record import dataclass, replace
 
 WARP = 32

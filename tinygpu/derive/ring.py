@@ -33,8 +33,9 @@ from tinygpu.category.term import (
 from tinygpu.derive.nest import Build
 from tinygpu.derive.tile import Tile
 from tinygpu.model.problems import refused
+from tinygpu.program.call import COPY, Commit, Sync, Wait
 from tinygpu.program.pending import source
-from tinygpu.program.step import Assign, Commit, For, Step, Sync, Wait, body_of
+from tinygpu.program.step import Assign, For, Step, body_of
 from tinygpu.program.traverse import Body, map_steps, map_terms, with_body, written
 from tinygpu.record import replace
 
@@ -65,10 +66,10 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
     build.locals[:] = [replace(a, extents=(Const(slots), *a.extents)) if a.name in tiles else a for a in build.locals]
     turn, ahead = Axis(build.fresh("p"), Const(slots - 1), "time"), Var(axis.name) + (slots - 1)
     begun = ahead_of(build, copies, axis, Var(turn.name), Var(turn.name))
-    before = (For(turn, (*begun, Commit(tile.span)), loop.span),)
-    after = (Wait(0, tile.span), Sync(span=tile.span)) if around else ()
+    before = (For(turn, (*begun, Commit(span=tile.span)), loop.span),)
+    after = (Wait(0, span=tile.span), Sync(span=tile.span)) if around else ()
     further = ahead_of(build, copies, axis, ahead, ahead % slots)
-    here = (Wait(slots - 2, tile.span), Sync(span=tile.span), *further, Commit(tile.span))
+    here = (Wait(slots - 2, span=tile.span), Sync(span=tile.span), *further, Commit(span=tile.span))
     slot = Var(axis.name) % slots
 
     @memoised
@@ -98,6 +99,6 @@ def ahead_of(build: Build, copies: Sequence[Step], axis: Axis, turn: Term, slot:
         if holds(turn < axis.extent, free) is not True:
             inside = conjunction(turn < axis.extent, inside)
         value = select(inside, far.value, nought)
-        return (replace(far, value=value, index=(slot, *far.index), pending=True),)
+        return (replace(far, value=value, index=(slot, *far.index), pending=COPY),)
 
     return map_steps(copies, change)

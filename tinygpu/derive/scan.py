@@ -20,8 +20,9 @@ from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, loops, point
 from tinygpu.derive.reduce import UNROLLED, extent, first_lane, lanes, strides
 from tinygpu.diagnostic import Span
+from tinygpu.program.call import Sync
 from tinygpu.program.space import SHARED
-from tinygpu.program.step import Array, Assign, Ghost, Step, Sync
+from tinygpu.program.step import Array, Assign, Ghost, Step
 from tinygpu.record import dataclass, field
 
 

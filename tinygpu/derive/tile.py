@@ -32,7 +32,8 @@ from tinygpu.category.term import (
 from tinygpu.diagnostic import Span
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK, Stage
-from tinygpu.program.step import Assign, For, If, Step, Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.program.traverse import reads_of, terms
 from tinygpu.record import dataclass
 

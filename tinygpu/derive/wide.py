@@ -13,7 +13,7 @@ from math import gcd
 
 from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import address
+from tinygpu.category.layout import Layout, address
 from tinygpu.category.linear import number, polynomial, stride
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
@@ -163,8 +163,8 @@ class Wide:
 
     @property
     def place(self) -> Term:
-        """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate."""
-        array, plain = self.array, replace(self.array.layout, swizzle=None)
+        """What has to be a multiple of the lanes: the address before its swizzle, of a shared array; else the last coordinate. Panels are whole multiples."""
+        array, plain = self.array, Layout(self.array.layout.pad)
         return address(array.extents, plain, self.first) if self.shared else self.first[-1]
 
     @property
@@ -287,11 +287,11 @@ def conditional_reads(value: Term, path: tuple[Term, ...] | None) -> Iterator[tu
 
 
 def neighbours_stay(array: Array, count: int) -> bool:
-    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements as they are."""
+    """Whether `count` neighbours lie side by side: of a strided array nobody knows; a swizzle moves pieces of `2 ** base` elements, panels hold whole ones."""
     if array.owner != "block" or array.layout.swizzle is None:
         return not array.strided
     _, base, shift = array.layout.swizzle
-    return 2 ** min(base, base + shift) % count == 0
+    return 2 ** min(base, base + shift) % count == array.layout.panels % count == 0
 
 
 def turns(axis: Axis) -> int:

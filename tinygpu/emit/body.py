@@ -11,7 +11,8 @@ from typing import Protocol, Self, assert_never
 
 from tinygpu.category.term import TRUE, Read, Term, variables
 from tinygpu.emit.python import Lines, block
-from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Step
+from tinygpu.program.call import Call
+from tinygpu.program.step import Array, Assign, Fact, For, If, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 

@@ -20,12 +20,12 @@ from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
-from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS, matrix
-from tinygpu.program.step import Array, For, Launch, Program, Sync, arrays_in, steps
+from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
+from tinygpu.program.step import Array, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule import contract
-from tinygpu.schedule.registers import fragments_of, registered
+from tinygpu.schedule.registers import Called, fragments_of, registered
 from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
@@ -89,9 +89,8 @@ def kernel_source(program: Program, number: int) -> str:
     laid = registered(widened(program, number))
     scope = kernel_scope(program, laid, frozenset(fragments))
     taken = {*OURS, *scope.names.values()}
-    calls = dict.fromkeys(
-        (matrix(s.begins.instruction), s.begins.instruction.name) for s in steps(launch.body) if isinstance(s, Sync) and s.begins
-    )
+    ours = Called.of(launch)
+    calls = dict.fromkeys((maker, ours.name(s)) for s in steps(launch.body) if (maker := ours.maker(s)))
     instructions = {maker: claimed(name, taken, "_") for maker, name in calls}
     scope = replace(scope, names={**scope.names, **instructions})
     labels = index_names(program, launch, taken)
@@ -100,7 +99,7 @@ def kernel_source(program: Program, number: int) -> str:
     labels |= first_names(firsts, labels, taken)
     known = frozenset({*program.op.sizes, *(a.name for a in launch.axes)})
     swizzled = {name: s for name, s in program.shared.items() if s.layout.swizzle}
-    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts, frozenset(fragments))
+    printed = CudaBody(scope, labels, known, taken | set(labels.values()), places, swizzled, firsts, ours, frozenset(fragments))
     decoded = thread_lines(launch, scope)
     lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)

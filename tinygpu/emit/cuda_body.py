@@ -16,10 +16,11 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
-from tinygpu.program.instruction import matrix
-from tinygpu.program.step import Array, Assign, For, If, Step, Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Array, Assign, For, If, Step, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.registers import Called
 from tinygpu.schedule.wide import Move, move, moves, wholly
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -35,6 +36,7 @@ class CudaBody(Body):
     places: Mapping[str, int]
     swizzled: Mapping[str, Array]
     firsts: Mapping[Term, Term]
+    called: Called
     fragments: frozenset[str] = frozenset()
     declared: Lines = field(default_factory=list)
 
@@ -58,10 +60,15 @@ class CudaBody(Body):
 
     def step(self, step: Step) -> Lines:
         """One step; an instruction is one call."""
-        if isinstance(step, Sync) and step.begins:
-            name, operands = self.scope.names[matrix(step.begins.instruction)], step.begins.operands
-            return self.call(name, [Read(array, place, "u32") for array, place in operands])
-        return Body.step(self, step)
+        maker = self.called.maker(step)
+        if not maker:
+            return Body.step(self, step)
+        first = (
+            step.begins.operands
+            if isinstance(step, Sync) and step.begins
+            else [(n, (Const(0),)) for n, _ in self.called.elements(step)]
+        )
+        return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first])
 
     def array(self, step: Array) -> Lines:
         """A local array, a plain variable for one cell, or a pointer to a shared array, from its first byte in the block's memory on."""
@@ -69,6 +76,7 @@ class CudaBody(Body):
         kind = held(step.dtype) if step.name in self.scope.locals else MEMORY[step.dtype]
         if step.owner != "thread":
             how = f" pad {step.layout.pad}" if step.layout.pad else ""
+            how += f" panels {step.layout.panels}" if step.layout.panels else ""
             how += f" swizzle{step.layout.swizzle}" if step.layout.swizzle else ""
             self.declared.append(f"{python} = shared({kind}, {self.places[step.name]})  # [{extents}]{how}")
         elif step.extents:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from tinygpu.category.known import Known
-from tinygpu.category.layout import Layout, address
+from tinygpu.category.layout import address
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, conjuncts, reads, walk
 from tinygpu.category.text import unused
@@ -122,7 +122,7 @@ def operations(term: Term) -> int:
 
 def unswizzled(shared: Array, index: tuple[Term, ...]) -> Term:
     """The address of a cell before the swizzle, which has it twice."""
-    return address(shared.extents, Layout(shared.layout.pad), index)
+    return address(shared.extents, shared.layout.plain, index)
 
 
 def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Array]) -> bool:

@@ -58,6 +58,11 @@ class Operand:
         """How many registers it takes: of 32 bits, of a longer dtype one for each element; an address, or a descriptor, is one."""
         return max(1, self.count * min(DTYPE[self.dtype].bits, WORD) // WORD)
 
+    def in_memory(self, index: Sequence[Term]) -> tuple[Term, ...]:
+        """The indices of an element in the order of memory: behind a descriptor the one along which elements lie side by side is the last."""
+        last = self.beside if self.kind == "descriptor" else len(index) - 1
+        return (*index[:last], *index[last + 1 :], index[last])
+
     def lane(self, index: Sequence[Term]) -> Term:
         """The lane that has an element of the operand."""
         return joined(self.lanes, self.digits(index))

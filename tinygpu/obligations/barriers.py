@@ -38,10 +38,12 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label
+from tinygpu.model.collective import TOGETHER
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
-from tinygpu.program.step import For, If, Launch, Program, Step, Sync, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import For, If, Launch, Program, Step, steps
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass, replace
 
@@ -180,11 +182,12 @@ def uniform(program: Program, trace: Trace) -> Iterator[Claim]:
         launch = program.launches[collective.launch]
         known = preconditions(program)
         if collective.scope != "block":
-            label = (Label(collective.span, "the lanes of a warp act together here"),)
+            label = (Label(collective.span, f"the lanes of a {collective.scope} act together here"),)
             threads = points(launch.block)
-            title, sentence = "a block is not made of whole warps", f"a block has a multiple of {WARP} threads"
-            help = f"let the extents of the block multiply to a multiple of {WARP}"
-            yield Obligation("uniform", "TG304", title, sentence, known, equal(threads % WARP, 0), label, help)
+            scope, count = collective.scope, TOGETHER[collective.scope]
+            title, sentence = f"a block is not made of whole {scope}s", f"a block has a multiple of {count} threads"
+            help = f"let the extents of the block multiply to a multiple of {count}"
+            yield Obligation("uniform", "TG304", title, sentence, known, equal(threads % count, 0), label, help)
         for far in collective.lanes:  # of other distances the hardware takes the lowest 5 bits
             goal = collective.point.settled(conjunction(far >= 0, far < WARP))
             title, sentence = (
@@ -206,10 +209,10 @@ def _reached(launch: Launch, collective: Collective, guard: Term) -> Iterator[Cl
     point = collective.point
     axes = tuple(Axis(a.name + LATER, a.extent, a.sort, a.span) for a in launch.block)
     there = point.inside(*axes)
-    warp = Threads(launch.block).warps[0]
-    facts = (*there.facts, *((equal(warp, substitute(warp, names)),) if collective.scope != "block" else ()))
+    group = Threads(launch.block).warps[0] // (TOGETHER.get(collective.scope, WARP) // WARP)
+    facts = (*there.facts, *((equal(group, substitute(group, names)),) if collective.scope != "block" else ()))
     goal = there.settled(App("or", (negation(guard), other), BOOL))
-    who = "block" if collective.scope == "block" else "warp"
+    who = collective.scope
     title = f"a {collective.word} that not all threads of the {who} reach"
     sentence = f"if one thread of a {who} reaches the {collective.word}, all do"
     label = (Label(collective.span, "some threads do not come here"),)

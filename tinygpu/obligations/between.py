@@ -1,4 +1,4 @@
-"""On the way from one access to a later one: which commits, waits and barriers a thread passes for sure, in order.
+"""On the way from one access to a later one: which commits, waits, fences and barriers a thread passes for sure, in order.
 
     A, the rest of its turn, (x' − x − 1) whole turns, the beginning of B's turn, B
 
@@ -13,18 +13,21 @@ from collections.abc import Iterator, Sequence
 
 from tinygpu.category.term import TRUE, Term, Var, conjunction, equal, lift
 from tinygpu.obligations.barriers import LATER
-from tinygpu.program.step import Commit, For, Step, Sync, Wait
+from tinygpu.program.call import Commit, Fence, Sync, Wait
+from tinygpu.program.step import For, Step
 from tinygpu.program.traverse import Body, Path, at
 from tinygpu.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """On the way: so many commits; a wait that leaves so many groups under way; a barrier of a scope. It happens where `where` holds."""
+    """On the way: so many commits; a wait that leaves so many groups under way; a fence; a barrier of a scope. The first three are for a `unit`. It
+    happens where `where` holds."""
 
     what: str
     count: Term = lift(0)
     where: Term = TRUE
+    unit: str = ""
 
 
 Events = tuple[Event, ...]
@@ -50,10 +53,12 @@ def events(body: Sequence[Step]) -> Events:
     found: Events = ()
     for step in body:
         match step:
-            case Commit():
-                found += (Event("commit", lift(1)),)
-            case Wait(count):
-                found += (Event("wait", lift(count)),)
+            case Commit(unit):
+                found += (Event("commit", lift(1), unit=unit),)
+            case Wait(count, unit):
+                found += (Event("wait", lift(count), unit=unit),)
+            case Fence(unit):
+                found += (Event("fence", unit=unit),)
             case Sync(scope):
                 found += (Event(scope),)
             case For(axis, inner):
@@ -66,12 +71,13 @@ def several(count: Term, turn: Events) -> Events:
     if not turn:
         return ()
     more = tuple(e if e.what == "commit" else replace(e, where=conjunction(count > 0, e.where)) for e in turn)
-    return (Event("commit", (count - 1) * commits(turn)), *more)
+    units = dict.fromkeys(e.unit for e in turn if e.what == "commit")
+    return (*(Event("commit", (count - 1) * commits(turn, unit), unit=unit) for unit in units), *more)
 
 
-def commits(some: Events) -> Term:
+def commits(some: Events, unit: str) -> Term:
     """How many groups end."""
-    return sum((e.count for e in some if e.what == "commit"), start=lift(0))
+    return sum((e.count for e in some if e.what == "commit" and e.unit == unit), start=lift(0))
 
 
 def leaving(bodies: Sequence[tuple[Body, int]], level: int) -> Events:
@@ -131,13 +137,21 @@ def above(bodies: Sequence[tuple[Body, int]], depth: int) -> Events:
     return (*turns, *entering(bodies, depth + 1)) if inside else ()
 
 
-def landed(way: Events) -> Iterator[tuple[Term, dict[str, list[Term]]]]:
-    """For each wait on a way the condition under which the copy has landed there, and those of the barriers behind it, by their scopes."""
+def landed(way: Events, unit: str) -> Iterator[tuple[Term, Events]]:
+    """For each wait for a unit the condition under which what was begun there before the way has landed, and what is behind it."""
     done = lift(0)
     for position, event in enumerate(way):
-        if event.what == "commit":
+        if event.unit == unit and event.what == "commit":
             done = done + event.count
-        elif event.what == "wait":
-            behind = way[position + 1 :]
-            scopes = {scope: [e.where for e in behind if e.what in (scope, "block")] for scope in ("block", "warp")}
-            yield conjunction(event.where, done >= event.count + 1), scopes
+        elif event.unit == unit and event.what == "wait":
+            yield conjunction(event.where, done >= event.count + 1), way[position + 1 :]
+
+
+def passed(way: Events, scope: str) -> list[Term]:
+    """Where the barriers are that a scope passes, each once."""
+    return [*dict.fromkeys(e.where for e in way if e.what in (scope, "block"))]
+
+
+def fenced(way: Events, unit: str) -> Iterator[tuple[Term, Events]]:
+    """For each fence for a unit where it is, and what is behind it."""
+    return ((e.where, way[at + 1 :]) for at, e in enumerate(way) if e.what == "fence" and e.unit == unit)

@@ -12,21 +12,25 @@ from collections.abc import Generator, Iterator, Mapping
 from itertools import count
 
 from tinygpu.category.cancel import cancel
+from tinygpu.category.decide import holds
 from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.powers import joined
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
+    BOOL,
     FALSE,
     FLOATS,
     TRUE,
     App,
+    Const,
     Fold,
     Read,
     Term,
     Var,
     equal,
+    exchange,
     folds,
     negation,
     outer_folds,
@@ -103,8 +107,20 @@ def same(
     ours = outer_folds(value)
     for wanted in sorted(outer_folds(claim), key=lambda fold: fold not in ours) if value != claim else ():
         value, claim = yield from named(value, claim, wanted, point, labels, symbols)
-    value, claim = yield from numbered(expand(value), expand(claim), point, labels, symbols)
+    value, claim = (expand(decided(side, point)) for side in (value, claim))
+    value, claim = yield from numbered(value, claim, point, labels, symbols)
     yield from _finished(cancel(value), cancel(claim), point, labels, symbols.ends, symbols.meant)
+
+
+def decided(term: Term, point: Region) -> Term:
+    """The term with the choices inside of its folds made where what is known at the point decides them: what a row outside of a tensor adds up to is 0."""
+    for fold in outer_folds(term):
+        bound = {a.name for t in walk(fold) if isinstance(t, Fold) for a in t.axes}
+        asked = {t.args[0] for t in walk(fold) if isinstance(t, App) and t.op == "select"}
+        known = {c: Const(truth, BOOL) for c in asked if not variables(c) & bound and (truth := holds(c, point)) is not None}
+        if known:
+            term = put(term, fold, cancel(settle(exchange(fold, known), point.extents, frozenset(point.guard))))
+    return term
 
 
 def indexed(value: Term, claim: Term, point: Region, labels: tuple[Label, ...]) -> Generator[Claim, None, Term]:

@@ -59,8 +59,9 @@ from tinygpu.obligations.trace import (
     started,
 )
 from tinygpu.obligations.window import all_step, prefixed, shown
+from tinygpu.program.call import Call
 from tinygpu.program.rows import touched
-from tinygpu.program.step import Array, Assign, Call, For, Ghost, If, Launch, Program, Step, Sync
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.program.traverse import map_every, terms
 from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
@@ -145,10 +146,10 @@ class Execution:
                 case Call():
                     for term in terms(step):
                         self.observe(term, point, step.span)
-                    if isinstance(step, Sync):
-                        self.events.append(Collective(step.scope, "barrier", point, step.span, self.place.launch))
-                        for name, index, here, stores in touched(step.begins, point):  # which the hardware does for these lanes
-                            self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
+                    if step.together:
+                        self.events.append(Collective(step.together, step.noun, point, step.span, self.place.launch))
+                    for name, index, here, stores in touched(step, point):  # which the hardware does for these lanes
+                        self.access(name, tuple(self.resolve(i, here) for i in index), here, step.span, stores)
                 case Ghost(name, index, claim, span):
                     self.holds(name, index, claim, point, span)
                 case _:
@@ -162,8 +163,8 @@ class Execution:
         if step.update and shuffled(step.value):  # so that a step of a reduction is seen as one
             step = replace(step, value=step.whole, update="")
         value = self.observe(step.value, inner, step.span)
-        known = self.access(step.target, index, inner, step.span, True, step.update if step.atomic else "")
-        cells = known or unstored(self.program.op, step.target)
+        cells = self.access(step.target, index, inner, step.span, True, step.update * step.atomic)
+        cells = cells or unstored(self.program.op, step.target)
         if step.update:
             self.events.append(Value(self.resolve(cells.at(index), inner), inner, step.span))
         if step.target not in self.state:
@@ -263,8 +264,7 @@ class Execution:
         self.run(step.body, point.inside(axis))
         begin, after, solved = self.closed(axis, previous, before, point)
         if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
-            self.state, around = before, self.place
-            del self.events[begun:]
+            self.state, around, self.events[begun:] = before, self.place, []
             for number in range(int(axis.extent.value)):  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
                 self.place = replace(around, turns=(*around.turns, (axis.name, number)))
                 self.run(map_every(step.body, partial(substitute, mapping={axis.name: Const(number)}, written=True)), point)

@@ -19,14 +19,18 @@ from tinygpu.category.term import (
     FLOATS,
     TRUE,
     App,
+    Axis,
     Const,
     Fold,
     Term,
     Var,
     conjunction,
+    conjuncts,
     memoised,
     negation,
     substitute,
+    variables,
+    whole,
 )
 from tinygpu.category.total import INFINITE, limited
 from tinygpu.obligations.ends import ends_of
@@ -129,12 +133,33 @@ def _fold(fold: Fold, sign: int, point: Region, ends: Ends) -> Term:
     inner = inner.under(fold.guard, *(a.extent >= 1 for a in fold.axes))  # where there is a term, there is something
     unit = as_monoid(fold.monoid).unit(fold.dtype) if fold.monoid in ("min", "max") else None
     if unit is not None and apart(unit, sign, point, {}) == FALSE:
-        first: dict[str, Term] = {a.name: Const(0) for a in fold.axes}
-        there = (*(a.extent >= 1 for a in fold.axes), substitute(fold.guard, first))
+        first = {a.name: _lowest(a, fold) for a in fold.axes}
+        there = (
+            *(first[a.name] < a.extent if first[a.name] != Const(0) else a.extent >= 1 for a in fold.axes),
+            *(i >= 0 for i in first.values() if i != Const(0)),
+            substitute(fold.guard, first),
+        )
         return point.settled(conjunction(*there, substitute(apart(fold.body, sign, inner, ends), first)))
     alone = unit is not None or fold.monoid == "sum"  # a sum is one infinity where a term is it
     one = apart(fold.body, sign, inner, ends) if alone else finite(fold.body, inner, ends)
     return TRUE if inner.settled(one) == TRUE else FALSE
+
+
+def _lowest(axis: Axis, fold: Fold) -> Term:
+    """Where a fold's guard says that an index begins, `lo <= k`, or 0.
+
+    >>> k, lo, K = Axis("k", Var("K")), Var("lo"), Var("K")
+    >>> _lowest(k, Fold("max", (k,), conjunction(lo <= Var("k"), Var("k") < K), Const(1.0, "f32"), "f32"))
+    Var(name='lo', dtype='index')
+    """
+    bound = {a.name for a in fold.axes}
+    for part in conjuncts(fold.guard):
+        match part:
+            case App("le", (low, Var(axis.name))) | App("ge", (Var(axis.name), low)) if whole(low) and variables(low).isdisjoint(
+                bound
+            ):
+                return low
+    return Const(0)
 
 
 def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:

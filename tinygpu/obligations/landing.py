@@ -1,52 +1,66 @@
-"""Asynchronous copies: what was begun has landed, and whoever needs it was told, before anybody touches its cell again.
+"""What lands later: it has landed, and whoever needs it was told, before anybody touches its cells again; and units of their own see what threads did.
 
-    landed    A begins a copy at thread t, B touches the cell later at t'; on the way from A to B there are commits, waits and barriers:
+    landed    A begins something on a unit at thread t, B touches a cell of it later at t'; on the way from A to B there are commits, waits and barriers:
               index_A = index_B  ⊢  t = t' and landed(w), or landed(w) and a barrier that both pass stands behind w        for a wait w on the way
-              landed(w)  =  commits(A → w) ≥ n + 1        as `wait n` leaves the last n groups under way
+              landed(w)  =  commits(A → w) ≥ n + 1        as `wait n` leaves the last n groups under way; one for products is a warp's
     over      A touches a cell, then the same thread begins a copy to it  ⊢  a barrier lies between: nothing else orders the two
+    proxy     A writes a cell, B is a product that reads it  ⊢  t = t' and a fence, or a fence and a barrier behind it; of a copy, behind its landing
+    ready     A touches a register, B is a product with it  ⊢  a fence for the unit lies between
 
-Comes in: the program and its trace. Goes out: one formula for each copy, each access to its array, and each way in which the access can come later. The
-one idea: a copy means what it would mean if it landed where it begins; nobody can tell, since nobody looks. That two threads have a barrier between them at all
-is `ordered`; that what is copied does not change is asked by form.
+Comes in: the program and its trace. Goes out: one formula for each two accesses of an array, and each way in which the second can come later. The
+one idea: what lands later means what it would mean if it landed where it begins; nobody can tell, since nobody looks. That two threads have a barrier between
+them at all is `ordered`; that what is copied does not change is asked by form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from tinygpu.category.region import Region
 from tinygpu.category.regroup import paired
 from tinygpu.category.settle import settle
-from tinygpu.category.term import BOOL, FALSE, App, Term, Var, conjunction, equal, substitute, text
+from tinygpu.category.term import BOOL, FALSE, TRUE, App, Term, Var, conjunction, equal, substitute, text
 from tinygpu.diagnostic import Label
+from tinygpu.model.collective import Instruction
 from tinygpu.obligations.barriers import LATER
-from tinygpu.obligations.between import Flow, flows, landed
+from tinygpu.obligations.between import Flow, fenced, flows, landed, passed
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
+from tinygpu.program.call import ASYNC, COPY, Sync
 from tinygpu.program.step import Assign, Launch, Program
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
 
+Asked: TypeAlias = Callable[[Launch, Access, Access, Flow, str, str], Obligation]
+
 
 def state(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    for name in program.shared:
-        accesses = [a for a in trace.of(Access) if a.array == name]
-        begun = [a for a in accesses if begins(program.launches[a.place.launch], a)]
-        pairs = [(a, b, under_way) for a in begun for b in accesses] + [
-            (a, b, over) for a in accesses if a not in begun for b in begun
-        ]
-        for first, second, claim in pairs:
-            launch = program.launches[first.place.launch]
-            yield from (claim(launch, first, second, flow) for flow in flows(launch.body, first.place.path, second.place.path))
+    for name, array in program.shared.items():
+        accesses = [(a, *begun(program.launches[a.place.launch], a)) for a in trace.of(Access) if a.array == name]
+        for first, unit, one in accesses:
+            for second, other, two in accesses:
+                claims: tuple[Asked, ...] = ()
+                if unit and (first.write or second.write) and not (one is not None and one == two and array.held):
+                    claims += (under_way,)  # products of one shape on one accumulator land in order
+                if other == COPY and not unit:
+                    claims += (over,)
+                if other not in ("", COPY) and unit != other and (first.write or second.write):
+                    claims += (ready,) if array.held else (proxy,)
+                launch = program.launches[first.place.launch]
+                for flow in flows(launch.body, first.place.path, second.place.path) if claims else ():
+                    yield from (claim(launch, first, second, flow, unit, other) for claim in claims)
 
 
-def begins(launch: Launch, access: Access) -> bool:
-    """Whether an access is what a copy writes."""
-    *_, (body, position) = at(launch.body, access.place.path)
-    step = body[position]
-    return access.write and isinstance(step, Assign) and step.pending
+def begun(launch: Launch, access: Access) -> tuple[str, Instruction | None]:
+    """The unit on which a step touches a cell, empty where the thread does; and the instruction that it is of."""
+    bodies = list(at(launch.body, access.place.path))
+    step, before = bodies[-1][0][bodies[-1][1]], [inner[here - 1] for inner, here in bodies if here]
+    unit = step.pending if isinstance(step, Assign) and (access.write or step.pending != COPY) else ""
+    one = next((s.begins.instruction for s in before if isinstance(s, Sync) and s.begins), None)
+    return unit, one if unit not in ("", COPY) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +88,64 @@ class Pair:
         return cls(tuple(known), conjunction(*own), equal(warp, substitute(warp, names)), {**first.point.extents, **there.extents})
 
 
-def under_way(launch: Launch, first: Access, second: Access, flow: Flow) -> Obligation:
-    """A copy that was begun has landed before a thread touches its cell."""
+def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
+    """What was begun has landed before a thread touches its cell."""
     pair, told = Pair.of(launch, first, second, flow), list[Term]()
-    for wait, behind in landed(flow.events):
-        told += [conjunction(wait, where) for where in dict.fromkeys(behind["block"])]
-        told += [conjunction(pair.lanes, wait, where) for where in dict.fromkeys(behind["warp"]) if where not in behind["block"]]
-        told.append(conjunction(pair.own, wait))
+    for wait, behind in landed(flow.events, unit):
+        block = passed(behind, "block")
+        told += [conjunction(wait, where) for where in block]
+        told += [conjunction(pair.lanes, wait, where) for where in passed(behind, "warp") if where not in block]
+        told.append(conjunction(pair.own if unit == COPY else pair.lanes, wait))
     goal = settle(either(told), pair.extents)
-    cell, verb = f"{first.array}[{', '.join(map(text, first.index))}]", "writes" if second.write else "reads"
-    labels = (Label(first.span, "the copy begins here"), Label(second.span, f"it may be under way where a thread {verb} here"))
-    title = f"a copy to {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
-    sentence = f"the copy to {cell} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
+    what, verb = "copy" if unit == COPY else "product", "writes" if second.write else "reads"
+    labels = (Label(first.span, f"the {what} begins here"), Label(second.span, f"it may be under way where a thread {verb} here"))
+    title = f"a {what} {'to' if unit == COPY else 'with'} {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
+    sentence = f"the {what} {'to' if unit == COPY else 'with'} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
     help = "wait for its group, and put the barrier behind the wait"
     return Obligation("landed", "TG310", title, sentence, pair.known, goal, labels, help)
 
 
-def over(launch: Launch, first: Access, second: Access, flow: Flow) -> Obligation:
+def over(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """A thread does not copy over what it has touched itself without a barrier between."""
     pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
-    goal = settle(either([*dict.fromkeys(e.where for e in flow.events if e.what in ("block", "warp"))]), pair.extents)
+    goal = settle(either(passed(flow.events, "warp")), pair.extents)
     labels = (Label(first.span, f"{verb} here"), Label(second.span, "copied over here"))
     title = f"a thread copies over what it has {verb} of {first.array}, without a barrier between"
-    cell = f"{first.array}[{', '.join(map(text, first.index))}]"
-    sentence = f"a barrier stands between a thread that has {verb} {cell} and its copy over it{flow.when}"
+    sentence = f"a barrier stands between a thread that has {verb} {cell(first)} and its copy over it{flow.when}"
     return Obligation("landed", "TG310", title, sentence, (*pair.known, pair.own), goal, labels, "put a barrier before the copy")
+
+
+def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
+    """What a thread has written is seen by a unit that reads memory by itself."""
+    pair, told = Pair.of(launch, first, second, flow), list[Term]()
+    for landing, after in landed(flow.events, unit) if unit else [(TRUE, flow.events)]:
+        for fence, behind in fenced(after, ASYNC):
+            told.append(conjunction(pair.own, landing, fence))
+            told += [conjunction(landing, fence, where) for where in passed(behind, "block")]
+            told += [conjunction(pair.lanes, landing, fence, where) for where in passed(behind, "warp")]
+    goal = settle(either(told), pair.extents)
+    labels = (Label(first.span, "written here"), Label(second.span, "read by a unit of its own here"))
+    title = f"a unit that reads {first.array} by itself may not see what a thread has written"
+    sentence = (
+        f"a fence, and then a barrier, stand between a thread that writes {cell(first)} and a product that reads it{flow.when}"
+    )
+    fix = f"put fence {ASYNC} before the barrier{', behind the wait' if unit else ''}"
+    return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, fix)
+
+
+def ready(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
+    """What a thread has done with registers is done for a product with them."""
+    pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
+    goal = settle(either([where for where, _ in fenced(flow.events, other)]), pair.extents)
+    labels = (Label(first.span, f"{verb} here"), Label(second.span, "a product has it here"))
+    title = f"a product may have {first.array} before a thread has {verb} it"
+    sentence = f"a fence stands between a thread that has {verb} {cell(first)} and a product with it{flow.when}"
+    return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, f"put fence {other} before the products")
+
+
+def cell(access: Access) -> str:
+    """The cell in words."""
+    return f"{access.array}[{', '.join(map(text, access.index))}]"
 
 
 def either(some: Sequence[Term]) -> Term:

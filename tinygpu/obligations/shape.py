@@ -45,7 +45,7 @@ from tinygpu.category.total import total
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.record import replace
 
-EXPANDED = 64  # a fold over at most this many points may be written out
+EXPANDED = 32  # a fold over at most this many points may be written out
 RING = ("add", "sub", "mul", "neg")
 OPENED = -1  # no binder that was opened is named by it
 PIECES = 4096  # and all folds inside of each other over at most so many

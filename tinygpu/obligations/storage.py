@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import prod
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import Layout, address, elements, fault
+from tinygpu.category.layout import address, elements, fault
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region, points
 from tinygpu.category.term import BOOL, Axis, Const, Term, Var, conjunction, equal, lift, substitute, text
@@ -24,7 +24,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.hardware.arch import Arch, arch_named
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Trace, preconditions
-from tinygpu.program.arrays import CARVE_BYTES, in_block, shared_bytes, shared_places
+from tinygpu.program.arrays import CARVE_BYTES, PATTERN_BYTES, described, in_block, shared_bytes, shared_places
 from tinygpu.program.lanes import lanes_of
 from tinygpu.program.step import Array, Launch, Program, arrays_in
 
@@ -91,7 +91,7 @@ def _layout(array: Array) -> Iterator[Claim]:
     yield Obligation("storage", "TG307", title, sentence, (), Const(not wrong, BOOL), label, wrong or help)
     if not array.extents:
         return
-    plain = Layout(array.layout.pad)
+    plain = array.layout.plain
     one, two = (tuple(Axis(f"{array.name}.{a}{mark}", e) for a, e in enumerate(array.extents)) for mark in ("", "~"))
     first, second = (address(array.extents, plain, tuple(Var(a.name) for a in axes)) for axes in (one, two))
     same = conjunction(*(equal(Var(a.name), Var(b.name)) for a, b in zip(one, two, strict=True)))
@@ -105,10 +105,13 @@ def _layout(array: Array) -> Iterator[Claim]:
 
 def _apart(launch: Launch, arrays: tuple[Array, ...]) -> Iterator[Claim]:
     """The arrays of a launch share no byte, and start where every access is aligned."""
-    places, _ = shared_places(launch)
+    (places, _), patterned = shared_places(launch), described(launch)
     for one, two in pairwise(sorted(arrays, key=lambda a: places[a.name])):
         start: Term = lift(places[two.name])
-        goal = conjunction(start >= places[one.name] + shared_bytes(one), equal(start % CARVE_BYTES, 0))
+        goal = conjunction(
+            start >= places[one.name] + shared_bytes(one),
+            equal(start % (PATTERN_BYTES if two.name in patterned else CARVE_BYTES), 0),
+        )
         labels = (Label(one.span, "one array"), Label(two.span, "and another"))
         title = f"{one.name} and {two.name} share memory"
         sentence = f"{two.name} starts after {one.name} ends"

@@ -102,7 +102,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A barrier or a shuffle, which all threads of its scope (`block` or `warp`) have to reach together; `lanes`: how far a shuffle goes."""
+    """A barrier, a shuffle, …, which all threads of its scope (a `block`, a `warp`, a `warpgroup`) have to reach together; `lanes`: how far a shuffle goes."""
 
     scope: str
     word: str

@@ -16,11 +16,13 @@ from tinygpu.category.layout import elements
 from tinygpu.category.linear import polynomial, term_of, times
 from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.model.op import Op
+from tinygpu.program.call import Sync
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import reads_of, walk_steps
 
 CARVE_BYTES = 16
+PATTERN_BYTES = 1024  # at multiples of which the pattern of a swizzle begins, where a unit finds tiles by itself
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
 
 
@@ -50,6 +52,17 @@ def shared_bytes(array: Array) -> int:
     return elements(array.extents, array.layout) * BYTES[array.dtype]
 
 
+def described(launch: Launch) -> frozenset[str]:
+    """The arrays of which instructions take tiles behind descriptors."""
+    begun = (s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins)
+    return frozenset(
+        name
+        for one in begun
+        for operand, (name, _) in zip(one.instruction.operands, one.operands, strict=True)
+        if operand.kind == "descriptor"
+    )
+
+
 def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
     """Where each array of a launch that lies in its block's memory starts, in bytes, and how many bytes all of them take.
 
@@ -60,9 +73,10 @@ def shared_places(launch: Launch) -> tuple[dict[str, int], int]:
     ({'a': 0, 'b': 16, 'c': 32}, 40)
     """
     places: dict[str, int] = {}
-    end = 0
+    end, patterned = 0, described(launch)
     for array in in_block(launch):
-        places[array.name] = -(-end // CARVE_BYTES) * CARVE_BYTES
+        whole = PATTERN_BYTES if array.name in patterned else CARVE_BYTES
+        places[array.name] = -(-end // whole) * whole
         end = places[array.name] + shared_bytes(array)
     return places, end
 

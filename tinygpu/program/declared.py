@@ -33,7 +33,7 @@ def to_array(declared: Array) -> tree.Array | tree.Fragment:
 
     >>> from tinygpu.program.space import SHARED
     >>> to_array(Array("s", "f32", (Const(32), Const(32)), SHARED, Layout(pad=1))).place
-    Place(kind='pad', args=(Number(text='1'),))
+    Place(kind='pad', args=(Number(text='1'),), panels=None)
     """
     if held := declared.held:
         own = tuple(map(constant, held.extents))
@@ -46,10 +46,10 @@ def to_array(declared: Array) -> tree.Array | tree.Fragment:
 def placed(layout: Layout) -> tree.Place | None:
     """A layout as it is written. Raises ValueError for one with a pad and a swizzle, which no text has."""
     match layout:
-        case Layout(pad, None):
+        case Layout(pad, None, 0):
             return None if layout == PLAIN else tree.Place("pad", (constant(pad),))
-        case Layout(0, swizzle) if swizzle is not None:
-            return tree.Place("swizzle", tuple(map(constant, swizzle)))
+        case Layout(0, swizzle, panels) if swizzle is not None:
+            return tree.Place("swizzle", tuple(map(constant, swizzle)), constant(panels) if panels else None)
     raise ValueError("a layout has a pad or a swizzle, not both")
 
 
@@ -97,7 +97,7 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
     if not SPACES[statement.space].laid_out:
         problems.say("TG158.space", place.span, name=statement.name, space=statement.space)
         return PLAIN
-    numbers = tuple(index(e, scope) for e in place.args)
+    numbers = tuple(index(e, scope) for e in (*place.args, *((place.panels,) if place.panels else ())))
     if WRONG in numbers or any(e.dtype == UNKNOWN for e in extents):
         return PLAIN
     match place.kind, tuple(int(n.value) for n in numbers if isinstance(n, Const)):
@@ -105,6 +105,8 @@ def laid_out(statement: tree.Array, extents: Sequence[Term], scope: Scope) -> La
             layout = Layout(pad=amount)
         case "swizzle", (bits, base, shift):
             layout = Layout(swizzle=(bits, base, shift))
+        case "swizzle", (bits, base, shift, piece) if place.panels:
+            layout = Layout(swizzle=(bits, base, shift), panels=piece)
         case _:
             problems.say("TG158.swizzle", place.span, given=len(numbers))
             return PLAIN

@@ -222,7 +222,7 @@ class Fragments:
 
         def element(name: str) -> tree.Cell:
             cell, lead = there[name], len(there[name].index) - len(names[name])
-            tile = zip(cell.index[lead:], names[name], strict=True)
+            tile = zip(cell.index[lead:], found.operand(name).in_memory(names[name]), strict=True)
             inside = tuple(plus(start, own[v.name]) for start, v in tile if isinstance(v, Var))
             held = self.tiles.get(cell.name)
             return held.cell(inside, one.span) if held else tree.Cell(cell.name, (*cell.index[:lead], *inside), span=one.span)
@@ -231,7 +231,9 @@ class Fragments:
             return element(node.name) if isinstance(node, tree.Cell) else node
 
         value = rewritten(expression(fold.body if fold else equation.value, frozenset()), put)
-        step: tree.Statement = tree.Assign(element(equation.target), replace(value, span=one.span), found.update, span=one.span)
+        step: tree.Statement = tree.Assign(
+            element(equation.target), replace(value, span=one.span), found.update, unit=found.unit, span=one.span
+        )
         for _, new, extent in reversed(inner):
             step = tree.For(new, expression(extent, frozenset()), (step,), span=one.span)
         first = {

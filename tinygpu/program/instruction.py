@@ -9,13 +9,14 @@ made; so an instruction is a function of the runtime and a row here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tinygpu.category.dtype import INTEGERS, NARROW, NATIVE, NIBBLES, PACKED, ROUNDED, UNSIGNED
 from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
+from tinygpu.program.call import Call, Commit, Fence, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -37,6 +38,11 @@ class Atom:
     number: int = 0
     shared: bool = False
     kinds: tuple[str, ...] = ()  # what a function is for
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is of what lands later, so that nothing is moved over it."""
+        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name)
 
 
 Rows = Mapping[str, tuple[str, Atom]]
@@ -90,8 +96,9 @@ INSTRUCTIONS: Rows = {
 }
 
 
-def matrix(one: Instruction) -> str:
-    """What makes an instruction that many lanes run: its text, and of each operand whether it is read or written, and the cells of a lane.
+def matrix(one: Instruction, behind: Mapping[str, int] = {}) -> str:
+    """What makes an instruction that many lanes run: its text, and of each operand whether it is read or written, and the cells of a lane; or the
+    descriptor of one that is `behind` such.
 
     >>> from tinygpu.model.instruction import shipped
     >>> matrix(shipped("ldmatrix_x2")[0])
@@ -101,5 +108,33 @@ def matrix(one: Instruction) -> str:
     read = {r.tensor for r in reads(equation.value)} | ({equation.target} if one.update else set())
     ways = {o.name: "r" * (o.name in read) + "w" * (o.name == equation.target) for o in one.operands}
     other = {o.name: f":{o.dtype}" * (o.dtype == "tf32" or o.dtype in NIBBLES) for o in one.operands}
-    form = (f"{o.name}:{ways[o.name]}:{o.count}{other[o.name]}" if o.kind == "fragment" else f"{o.name}:row" for o in one.operands)
+    form = (
+        f"{o.name}:{ways[o.name]}:{o.count}{other[o.name]}"
+        if o.kind == "fragment"
+        else f"{o.name}:tile:{behind[o.name]}"
+        if o.name in behind
+        else f"{o.name}:row"
+        for o in one.operands
+    )
     return f"matrix({one.ptx!r}, {' '.join(form)!r})"
+
+
+def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
+    """What makes a step that orders what lands later on a unit of its own; empty for any other. What is under way is in registers, so many of each array of
+    a `flight`: nobody reads them before a wait, nor writes them after a fence.
+
+    >>> beside_products(Wait(1, "mma"), [("acc", 64)])
+    "matrix('wgmma.wait_group.sync.aligned 1;', 'acc:rw:64')"
+    """
+    match step:
+        case Wait(count, "mma"):
+            text, held = f"wgmma.wait_group.sync.aligned {count};", flight
+        case Commit("mma"):
+            text, held = "wgmma.commit_group.sync.aligned;", ()
+        case Fence("mma"):
+            text, held = "wgmma.fence.sync.aligned;", flight
+        case Fence("async"):
+            text, held = "fence.proxy.async.shared::cta;", ()
+        case _:
+            return ""
+    return f"matrix({text!r}, {' '.join(f'{name}:rw:{count}' for name, count in held)!r})"

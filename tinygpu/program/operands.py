@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import Const, Term
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.instruction import library, shipped
+from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
+from tinygpu.program.declared import laid_out
+from tinygpu.program.descriptor import descriptor, starts
 from tinygpu.program.tiles import Exprs, Tiles, form, has
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
@@ -78,16 +82,18 @@ class Operands:
     def allowed(self, found: Instruction, one: tree.Instruct) -> bool:
         """Whether the machine's architecture has the instruction, which is over when the step is, and its operands are whole tiles."""
         arch = self.reader.machine.arch or ARCHITECTURES[1]
-        if found.unit:
-            self.say("TG182.later", one.span, name=one.name)
+        if bool(found.unit) != one.pending:
+            self.say("TG182.later" if found.unit else "TG182.now", one.span, name=one.name)
         elif not any(has(arch, needed) for needed in found.archs):
             self.say("TG182.arch", one.span, name=one.name, arch=arch, known=found.archs)
         else:
             for operand, cell in zip(found.operands, one.operands, strict=True):
                 if operand.kind == "fragment":
                     self.whole(cell, cell.index, operand.shape)
-                else:
+                elif operand.kind == "rows":
                     self.rows(cell, operand)
+                else:
+                    self.described(cell, operand, found)
             return True
         return False
 
@@ -106,8 +112,28 @@ class Operands:
         numbers = [index(e, self.reader.constants()) for e in (*array.extents[-1:], *(array.place.args if array.place else ()))]
         values = [int(n.value) if isinstance(n, Const) else 0 for n in numbers]
         swizzled = array.place is not None and array.place.kind == "swizzle"
-        fine = (len(values) > 2 and 1 << values[2] >= piece) if swizzled else sum(values) % piece == 0
+        cut = index(array.place.panels, self.reader.constants()) if array.place and array.place.panels else Const(piece)
+        fine = (
+            (len(values) > 2 and isinstance(cut, Const) and int(cut.value) % piece == 0 and 1 << values[2] >= piece)
+            if swizzled
+            else sum(values) % piece == 0
+        )
         if others or axis != len(operand.shape) - 1 or values[0] % piece or not fine or array.order:
             self.say("TG182.rows", cell.span, array.span, name=cell.name, piece=piece)
         else:
             self.whole(cell, cell.index[-1:], [piece])
+
+    def described(self, cell: tree.Cell, operand: Operand, one: Instruction) -> None:
+        """Says where the unit cannot find a tile by itself."""
+        array, scope = self.shared[cell.name], replace(self.reader.constants(), problems=Problems())
+        numbers = tuple(index(e, scope) for e in array.extents)
+        extents = tuple(int(n.value) for n in numbers if isinstance(n, Const))
+        layout = laid_out(array, numbers, scope)
+        if array.order or len(extents) < len(numbers) or scope.problems.told:
+            return  # which is said where the array is declared
+        reason = descriptor(one, operand, extents, layout)
+        if isinstance(reason, str):
+            row = (layout.panels or extents[-1]) * BYTES[operand.dtype]
+            self.say("TG182.descriptor", cell.span, array.span, name=cell.name, reason=reason, row=row)
+        else:
+            self.whole(cell, cell.index[-2:], starts(one, operand, extents, layout))

@@ -137,8 +137,7 @@ def checkable(part: Part, program: Program) -> bool:
     """Whether a part can be evaluated exactly: its ranges are of sizes, and floats are only compared."""
     sizes, names = set(program.op.sizes), [a.name for a in part.axes]
     ranges = all(variables(a.extent) <= sizes and not of_data(a.extent) for a in part.axes)
-    plainly = ranges and len(set(names)) == len(names) and not set(names) & sizes
-    return plainly and all(_exact(t) for t in walk(part.holds))
+    return ranges and len(set(names)) == len(names) and not set(names) & sizes and all(_exact(t) for t in walk(part.holds))
 
 
 def _exact(term: Term) -> bool:

@@ -16,7 +16,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import Axis, Const, Read, Term, Var
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.instruction import library, shipped
-from tinygpu.program.step import Applied
+from tinygpu.program.call import Call, Sync
 from tinygpu.program.tiles import form, has
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
@@ -36,9 +36,10 @@ def moved_by(
     return max(found, key=lambda one: prod(one.operand("f").shape), default=None)
 
 
-def touched(one: Applied | None, point: Region) -> Iterator[tuple[str, tuple[Term, ...], Region, bool]]:
+def touched(step: Call, point: Region) -> Iterator[tuple[str, tuple[Term, ...], Region, bool]]:
     """The rows that a lane names at a point, whoever has their elements: of each the array, an element, its region, whose last axis goes along the row
     and whose last guard says which lanes name one, and whether it is stored. The hardware reads and stores them for that lane."""
+    one = step.begins if isinstance(step, Sync) else None
     for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True) if one else ():
         if one and operand.kind == "rows":
             (axis, digit), *_ = [(n, d) for n, digits in enumerate(operand.places) for d in digits if d not in operand.cells]

@@ -18,17 +18,20 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
+from tinygpu.program.call import ASYNC, COPY, UNITS, Applied, Commit, Fence, Sync, Wait
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.pending import is_copy
-from tinygpu.program.step import Applied, Array, Assign, Commit, For, Ghost, If, Step, Sync, Wait
+from tinygpu.program.step import Array, Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import in_calls
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 if TYPE_CHECKING:
     from tinygpu.program.read import Reader
+
+PRODUCTS = tuple(unit for unit in UNITS if unit != COPY)  # units of instructions, which a text names
 
 
 def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
@@ -37,17 +40,20 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
         case Array():
             return to_array(step)
         case Sync(begins=Applied(instruction, operands)):
-            return tree.Instruct(instruction.name, tuple(cell(name, place, scalars) for name, place in operands))
+            cells = tuple(cell(name, place, scalars) for name, place in operands)
+            return tree.Instruct(instruction.name, cells, bool(instruction.unit))
         case Sync():
             return tree.Sync(step.word)
-        case Commit():
-            return tree.Sync("commit")
-        case Wait(count):
-            return tree.Sync("wait", constant(count))
+        case Fence(unit):
+            return tree.Sync("fence async") if unit == ASYNC else tree.Sync("fence", unit=unit)
+        case Commit(unit):
+            return tree.Sync("commit", unit="" if unit == COPY else unit)
+        case Wait(count, unit):
+            return tree.Sync("wait", constant(count), unit="" if unit == COPY else unit)
         case Assign(target, index, value, update, guard):
             condition = None if guard == TRUE else expression(guard, scalars)
             return tree.Assign(
-                cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic, step.pending
+                cell(target, index, scalars), expression(value, scalars), update, condition, step.atomic, bool(step.pending)
             )
         case For(axis, body):
             return tree.For(axis.name, expression(axis.extent), to_statements(body, scalars), axis.sort)
@@ -88,10 +94,16 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
         case tree.Sync("barrier" | "warp barrier" | "instruction barrier" as kind, begins=key, span=span):
             return Sync(kind.rpartition(" ")[0] or "block", span, reader.written.applied(key, reader.scope(axes)) if key else None)
-        case tree.Sync("wait", count, span=span):
-            return waited(count, span, reader)
-        case tree.Sync("commit", span=span):
-            return Commit(span)
+        case tree.Sync("fence async", span=span):
+            return Fence(ASYNC, span)
+        case tree.Sync("wait" | "commit" | "fence", unit=unit, span=span) if unit not in ("", *UNITS) or unit == COPY:
+            reader.problems.say("TG183.unit", span, near=PRODUCTS, name=unit, known=PRODUCTS)
+        case tree.Sync("wait", count, unit=unit, span=span):
+            return waited(count, unit or COPY, span, reader)
+        case tree.Sync("commit", unit=unit, span=span):
+            return Commit(unit or COPY, span)
+        case tree.Sync("fence", unit=unit, span=span):
+            return Fence(unit, span)
         case tree.Sync(kind, span=span):
             reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):
@@ -101,11 +113,11 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
     return None
 
 
-def waited(count: tree.Expr | None, span: Span, reader: Reader) -> Wait | None:
-    """`wait 1`: the number of groups of copies that may be under way is known."""
+def waited(count: tree.Expr | None, unit: str, span: Span, reader: Reader) -> Wait | None:
+    """`wait 1`, `wait mma 1`: the number of groups that may be under way is known."""
     most = None if count is None else index(count, reader.constants())
     if isinstance(most, Const) and 0 <= most.value <= MOST_GROUPS:
-        return Wait(int(most.value), span)
+        return Wait(int(most.value), unit, span)
     if most is not None and most != WRONG:
         reader.problems.say("TG183.wait", span, largest=MOST_GROUPS)
     return None
@@ -131,8 +143,9 @@ def assign(statement: tree.Assign, scope: Scope, cells: Mapping[str, Tensor]) ->
     term = typed(term, tensor, statement.value, scope)
     if UNKNOWN in (term.dtype, guard.dtype):
         return None
-    step = Assign(tensor.name, place, term, monoid, guard, statement.span, statement.atomic, statement.pending)
-    return step if not step.pending or is_copy(step, tensor, scope) else None
+    unit = statement.unit or COPY * statement.pending
+    step = Assign(tensor.name, place, term, monoid, guard, statement.span, statement.atomic, unit)
+    return step if unit != COPY or is_copy(step, tensor, scope) else None
 
 
 def indivisible(statement: tree.Assign, tensor: Tensor, scope: Scope) -> bool:

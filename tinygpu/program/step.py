@@ -7,7 +7,7 @@ The one idea: a program is the same thing for a derived and for a hand-written m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TypeAlias
 
@@ -16,11 +16,12 @@ from tinygpu.category.layout import PLAIN, Layout
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, lift
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.model.collective import Fragment, Instruction
+from tinygpu.model.collective import Fragment
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
+from tinygpu.program.call import Calls
 from tinygpu.program.space import Owner, Space
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 
 Target: TypeAlias = str  # an array that a step changes, or, of a fact, speaks of
 WARP = 32  # threads of a block that stand next to each other
@@ -60,8 +61,9 @@ class Assign:
 
     The target is any array but an input. Value and index are evaluated only where the guard holds.
     An `atomic` update is one indivisible step: those of one monoid may meet at one element, in any order.
-    A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part. A `pending` one is a copy from global to shared memory
-    that begins here and lands later, at a `Wait`: what it means is what it would mean if it landed here (`obligations/landing.py`).
+    A value may hold shuffles (`category.node.SHUFFLES`): then every lane of the warp takes part. One that is `pending` on a unit begins here
+    and lands later, at a `Wait` for it: a copy from global to shared memory, or what an instruction does. What it means is what it would mean if it landed
+    here (`obligations/landing.py`).
     """
 
     target: Target
@@ -71,7 +73,7 @@ class Assign:
     guard: Term = TRUE
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     atomic: bool = False
-    pending: bool = False
+    pending: str = ""
 
     @property
     def whole(self) -> Term:
@@ -81,79 +83,6 @@ class Assign:
             if self.update
             else self.value
         )
-
-
-class Call:
-    """What a kernel does for a step of this kind is one call of `called`, with the elements that the step speaks of, in order. It evaluates its
-    terms and changes no array, so a core of a CPU, on which the threads of a block take turns, does nothing for it."""
-
-    __slots__ = ()
-
-
-# where threads wait for each other, and how
-SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp"}
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """An instruction of the hardware: its operands, each by its array and first element, and the number of the lane at hand."""
-
-    instruction: Instruction
-    operands: tuple[tuple[str, tuple[Term, ...]], ...]
-    lane: Term
-
-    def mapped(self, change: Callable[[Term], Term]) -> Applied:
-        """With other terms for the places."""
-        return replace(self, operands=tuple((name, tuple(map(change, place))) for name, place in self.operands))
-
-
-@dataclass(frozen=True, slots=True)
-class Sync(Call):
-    """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
-    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction and the next one is what its lanes do."""
-
-    scope: str = "block"
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-    begins: Applied | None = field(default=None, repr=False)
-
-    @property
-    def called(self) -> str:
-        """What waits."""
-        return SCOPES[self.scope]
-
-    @property
-    def word(self) -> str:
-        """How a text writes it.
-
-        >>> Sync().word, Sync("warp").word
-        ('barrier', 'warp barrier')
-        """
-        return "barrier" if self.scope == "block" else f"{self.scope} barrier"
-
-
-@dataclass(frozen=True, slots=True)
-class Commit(Call):
-    """The copies that the thread has begun since the last one are a group."""
-
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-    @property
-    def called(self) -> str:
-        """What ends a group."""
-        return "copies_commit"
-
-
-@dataclass(frozen=True, slots=True)
-class Wait(Call):
-    """The thread goes on when at most so many of its groups, the last ones, are under way: the copies of all others have landed."""
-
-    count: int
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-    @property
-    def called(self) -> str:
-        """What waits."""
-        return f"copies_wait{self.count}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +122,7 @@ class Ghost(Fact):
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Step: TypeAlias = Array | Assign | For | If | Sync | Commit | Wait | Ghost
+Step: TypeAlias = Array | Assign | For | If | Calls | Ghost
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from tinygpu.model.binders import flat
 from tinygpu.model.collective import Digit, Fragment, Instruction, Operand, beside_of
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
+from tinygpu.program.call import Applied
 from tinygpu.program.expression import expression
-from tinygpu.program.step import Applied
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 

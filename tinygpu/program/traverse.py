@@ -12,7 +12,8 @@ from typing import TypeAlias, TypeVar, get_args
 from tinygpu.category.fields import HOLD_TERMS, fields_of, terms_of, with_terms
 from tinygpu.category.region import Region
 from tinygpu.category.term import Read, Term, reads, shuffled
-from tinygpu.program.step import Array, Assign, Fact, For, If, Step, Sync, body_of, steps
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Array, Assign, Fact, For, If, Step, body_of, steps
 from tinygpu.record import replace
 
 Body: TypeAlias = tuple[Step, ...]

@@ -38,7 +38,8 @@ from tinygpu.obligations.named import element, inlined
 from tinygpu.obligations.shape import put
 from tinygpu.obligations.trace import Store, every_cell
 from tinygpu.obligations.values import where_defined
-from tinygpu.program.step import Array, Assign, Program, Sync
+from tinygpu.program.call import COPY, Fence, Sync
+from tinygpu.program.step import Array, Assign, Program
 from tinygpu.program.traverse import terms
 from tinygpu.proof.kernel import ask, evident
 from tinygpu.record import dataclass
@@ -81,6 +82,15 @@ AXIOMS: Mapping[str, Axiom] = {
         " since; then a barrier tells the others",
         f'{PTX}, "cp.async"; {PTX}, "cp.async.wait_group"',
     ),
+    "asynchronous product": Axiom(
+        "a product that a warpgroup begins is over before a wait of the warp passes that leaves fewer groups under way than were ended since; products of one "
+        "shape on one accumulator are done in order, behind what was done with registers before a fence for them",
+        f'{PTX}, "wgmma.mma_async"; {PTX}, "wgmma.wait_group"; {PTX}, "wgmma.fence"',
+    ),
+    "proxy fence": Axiom(
+        "what a thread wrote to shared memory before a fence, and has told, is read by descriptors, whose layouts are swizzles of 32, 64 and 128 bytes",
+        f'{PTX}, "fence.proxy.async"; {PTX}, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"',
+    ),
     "shared memory": Axiom(
         "a block's shared memory is its own, and has its declared size and alignment", f'{PTX}, "State Spaces: .shared"'
     ),
@@ -101,12 +111,14 @@ def axioms(program: Program) -> tuple[str, ...]:
     for step in program.steps:
         match step:
             case Sync():
-                found.add(step.word)
+                found |= {step.word} | ({"asynchronous product"} if step.begins and step.begins.instruction.unit else set())
+            case Fence("async"):
+                found.add("proxy fence")
             case Array(owner="block", held=None):
                 found.add("shared memory")
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
-                found |= {"asynchronous copy"} if step.pending else set()
+                found |= {"asynchronous copy"} if step.pending == COPY else set()
                 found |= {"shuffle"} if shuffled(value) else set()
     if found & {"shuffle", "warp barrier", "instruction barrier"}:
         found.add("lanes")

@@ -30,6 +30,7 @@ from tinygpu.simulate.fault import (
     Race,
     ReadOutput,
     UnderWay,
+    Unfenced,
     Uninitialised,
 )
 from tinygpu.simulate.sizes import admitted, sizes_to_try
@@ -49,7 +50,8 @@ KINDS: dict[
     ReadOutput: ("an output is read", ("TG116", "TG507", "TG305", "TG301")),
     Overwritten: ("an element is read where it may be overwritten", ("TG308",)),
     Race: ("two threads meet without a barrier between", ("TG302", "TG306", "TG305")),
-    UnderWay: ("a copy may be under way where its cell is touched", ("TG310",)),
+    UnderWay: ("what was begun may be under way where a cell of it is touched", ("TG310",)),
+    Unfenced: ("a unit may not see what a thread has done", ("TG312",)),
     Divergent: ("not all threads come to a collective", ("TG303", "TG304")),
     DivisionByZero: ("an integer is divided by zero, or shifted by its width or more", ("TG404", "TG510")),
     HoldsViolated: ("the cell does not hold what is said", ("TG509",)),
@@ -162,7 +164,7 @@ def _diagnose(program: Program, left: tuple[Open, ...], sizes: dict[str, int], s
     if isinstance(seen, Mismatch):  # of several, the one about this array
         places = [s for s in program.steps if isinstance(s, Assign) and s.target == seen.tensor]
         claims.sort(key=lambda claim: all(label.span != s.span for label in claim.labels for s in places))
-    if isinstance(seen, UnderWay):  # of several, the one about these two steps
+    if isinstance(seen, UnderWay | Unfenced):  # of several, the one about these two steps
         claims.sort(key=lambda claim: [label.span for label in claim.labels] != [seen.first.span, seen.at.span])
     case = Case(tuple(rows(program, sizes, seen)))
     if isinstance(seen, Race):

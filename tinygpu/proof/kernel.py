@@ -50,6 +50,7 @@ MOOT = (  # where one of these goes wrong, a program computes nothing that the r
     "TG507",  # an output is updated that nobody has written
     "TG302",  # threads race
     "TG310",  # or meet a copy that is under way
+    "TG312",  # or a unit that does not see what they did
     "TG303",  # or wait for each other in vain
     "TG201",  # an element is never stored
     "TG301",  # what is read was never written

@@ -13,7 +13,8 @@ from itertools import takewhile
 
 from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
-from tinygpu.program.step import Assign, For, If, Program, Step, Sync, body_of
+from tinygpu.program.call import Sync
+from tinygpu.program.step import Assign, For, If, Program, Step, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import meetings
 from tinygpu.proof.rows import by_hand, named

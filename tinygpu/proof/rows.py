@@ -16,6 +16,7 @@ from tinygpu.category.monoid import Carrier
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.obligations.laws import folded_with, title
 from tinygpu.obligations.obligation import Obligation
+from tinygpu.program.call import COPY
 from tinygpu.program.step import WARP, For, Program, Step
 from tinygpu.proof.replay import Misbehaviour
 from tinygpu.simulate.fault import (
@@ -30,6 +31,7 @@ from tinygpu.simulate.fault import (
     Race,
     ReadOutput,
     UnderWay,
+    Unfenced,
     Uninitialised,
     element,
 )
@@ -59,10 +61,12 @@ def rows(program: Program, sizes: dict[str, int], seen: Misbehaviour) -> Iterato
             yield from _where(first, at)
             lines = (f"{said(program, one)} " if by_hand(program) else "" for one in (first, at))
             yield "step", tuple(f"{line}{verb} {element(array, index)}" for line, verb in zip(lines, seen.verbs, strict=True))
-        case UnderWay(at, array, index, first, what):
+        case UnderWay(at, array, index, first) | Unfenced(at, array, index, first):
             yield from _where(first, at)
             lines = (f"{said(program, one)} " if by_hand(program) else "" for one in (first, at))
-            verbs = ("touches" if what == "copies over" else "copies to", what)
+            begins = "copies to" if seen.unit == COPY else "begins a product with"
+            what = seen.what if isinstance(seen, UnderWay) else begins
+            verbs = ("touches" if what == "copies over" or isinstance(seen, Unfenced) else begins, what)
             yield "step", tuple(f"{line}{verb} {element(array, index)}" for line, verb in zip(lines, verbs, strict=True))
         case Divergent(at, missing=missing):
             yield from _where(at) if missing is None else _comes(at, missing)

@@ -19,7 +19,7 @@ from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.runtime.cuda import _Cuda
 
-Arch = tuple[int, int] | tuple[int, int, str]
+Arch = tuple[int | str, ...]
 
 
 def assembled(program: Program, arch: str, wide: bool = True) -> tuple[Assembled, ...]:
@@ -27,8 +27,9 @@ def assembled(program: Program, arch: str, wide: bool = True) -> tuple[Assembled
     memory is what the launch gives it."""
     if find_spec("numba_cuda") is None or find_spec("cuda") is None:
         return ()
-    number, space = int(arch.removeprefix("sm_").rstrip("af")), loaded(program)
-    target, pieces = (number // 10, number % 10), dict[str, str]()
+    name, space = arch.removeprefix("sm_"), loaded(program)
+    number, letter = int(name.rstrip("af")), name.lstrip("0123456789")
+    target, pieces = (number // 10, number % 10, *letter), dict[str, str]()
     for n, launch in enumerate(program.launches):
         kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "")
         pieces[kernel.name] = kernel.ptx(target, 32, wide)

@@ -74,16 +74,22 @@ def _need_cuda(function: str, library: str) -> None:
         _fail(ImportError, "TG815", function, f"arrays on a GPU need numba-cuda[cu13] and cuda-core: {error}")
 
 
+def _arch(arch: tuple[Any, ...]) -> str:
+    """What an architecture is called: `sm_90a`."""
+    return "sm_" + "".join(map(str, arch))
+
+
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
-    `shared` are the bytes of a block's memory that the launch gives, where they are more than a kernel may have by itself."""
+    `least` is the architecture that it was proved on, with a letter where no newer one has what it takes. `shared` are the bytes of a block's memory that
+    the launch gives, where they are more than a kernel may have by itself."""
 
-    def __init__(self, name: str, make: Any, threads: int, least: tuple[int, int], key: str, shared: int = 0):
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[Any, ...], key: str, shared: int = 0):
         self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
         self.loaded: dict[tuple[int, int, bool], _Loaded] = {}
         self.lock = threading.Lock()
 
-    def cubin(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
+    def cubin(self, arch: tuple[Any, ...], bits: int, wide: bool) -> bytes:
         """The machine code for `arch`, from the disk if it was made before, by the same toolchain. Needs no GPU."""
         versions = _toolchain()
         if not versions:
@@ -96,15 +102,15 @@ class _Cuda:
             _store(path, held)
         return held
 
-    def compile(self, arch: tuple[int, int], bits: int, wide: bool) -> bytes:
+    def compile(self, arch: tuple[Any, ...], bits: int, wide: bool) -> bytes:
         """nvJitLink assembles the text of PTX."""
         ptx = _for_linker(self.ptx(arch, bits, wide))
         from cuda.core import Linker, LinkerOptions, ObjectCode
 
-        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{arch[0]}{arch[1]}"))
+        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=_arch(arch)))
         return bytes(linker.link("cubin").code)
 
-    def ptx(self, arch: tuple[int, int], bits: int, wide: bool) -> str:
+    def ptx(self, arch: tuple[Any, ...], bits: int, wide: bool) -> str:
         """What numba's NVVM makes of the kernel, under its name."""
         _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
@@ -161,10 +167,11 @@ class _Cuda:
                 except Exception as error:  # noqa: BLE001  # the driver's library is not there, or does not start
                     _fail(RuntimeError, "TG815", self.name, f"this machine has no driver for GPUs: {error}".split("\n")[0])
                 arch = (found.compute_capability.major, found.compute_capability.minor)
-                if arch < self.least:
-                    has, needs = (f"sm_{a}{b}" for a, b in (arch, self.least))
-                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs} and newer; GPU {device} is {has}")
-                self.loaded[device, bits, wide] = self.placed(found, self.cubin(arch, bits, wide))
+                least, letter = self.least[:2], self.least[2:]
+                if arch < least or (letter and arch[: 1 + (letter == ("a",))] != least[: 1 + (letter == ("a",))]):
+                    needs = f"{_arch(self.least)}{'' if letter else ' and newer'}"
+                    _fail(RuntimeError, "TG815", self.name, f"proved on {needs}; GPU {device} is {_arch(arch)}")
+                self.loaded[device, bits, wide] = self.placed(found, self.cubin((*arch, *letter), bits, wide))
             return self.loaded[device, bits, wide]
 
     def placed(self, device: Any, cubin: bytes) -> _Loaded:

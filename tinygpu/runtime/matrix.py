@@ -1,6 +1,6 @@
 """Instructions that a warp runs together, for kernels: cells of a thread in, one instruction, cells of a thread out.
 
-Comes in: the text of the instruction, and of each operand its name, its way and how many cells a thread has, with the dtype of what is held in another: `c:rw:4 a:r:8:i4 s:row`. Goes out: a numba
+Comes in: the text of the instruction, and of each operand its name, its way and how many cells a thread has, with the dtype of what is held in another: `c:rw:4 a:r:8:i4 s:row`; of one that a unit finds by itself its descriptor, `a:tile:4611686293305360384`. Goes out: a numba
 intrinsic with two arguments for each operand: cells and the first of them, or a pointer into the block's memory and the offset of a row. The one
 idea: elements below 32 bits are parts of a register, and the compiler sees that nothing moves.
 """
@@ -38,7 +38,7 @@ def _cells(builder: Any, registers: list[Any], kind: Any) -> list[Any]:
 
 def _mark(kind: Any) -> str:
     """How assembly is told what a register holds."""
-    return {"float": "f", "double": "d"}.get(str(kind), "r")
+    return {"float": "f", "double": "d", "i64": "l"}.get(str(kind), "r")
 
 
 @functools.cache
@@ -59,6 +59,11 @@ def matrix(text: str, form: str) -> Any:
                 near = builder.addrspacecast(builder.gep(given[2 * at], [first]), ir.PointerType(item, 3))
                 held[name] = [builder.ptrtoint(near, word)]
                 continue
+            if way == "tile":  # in units of 16 bytes
+                near = builder.addrspacecast(builder.gep(given[2 * at], [first]), ir.PointerType(item, 3))
+                place = builder.zext(builder.lshr(builder.ptrtoint(near, word), word(4)), ir.IntType(64))
+                held[name] = [builder.or_(place, ir.IntType(64)(int(count[0])))]
+                continue
             data = context.make_array(kind)(context, builder, given[2 * at]).data
             cells = [builder.gep(data, [builder.add(first, first.type(n))]) for n in range(int(count[0]))]
             if "r" in way:
@@ -74,13 +79,14 @@ def matrix(text: str, form: str) -> Any:
             numbers.setdefault(name, [*range(len(marks), len(marks) + len(registers))])
             marks += [str(n) for n in tied] if tied else [_mark(r.type) for r in registers]
             inputs += registers
-        body, rows = text, [name for name, way, *_ in operands if way == "row"]
+        body, rows = text, [name for name, way, *_ in operands if way in ("row", "tile")]
+        later = text.startswith(("wgmma.", "fence."))  # the order of these is what they are for
         for name, places in numbers.items():
             listed = ", ".join(f"${n}" for n in places)
             body = body.replace(f"{{{name}}}", listed if name in rows else f"{{{listed}}}")
         result = ir.LiteralStructType([t for _, _, types_ in outs for t in types_]) if outs else ir.VoidType()
         shape = ir.FunctionType(result, [v.type for v in inputs])
-        asm = ir.InlineAsm(shape, body, ",".join([*marks, *["~{memory}"] * bool(rows)]), bool(rows))
+        asm = ir.InlineAsm(shape, body, ",".join([*marks, *["~{memory}"] * (bool(rows) or later)]), bool(rows) or later)
         got, at = builder.call(asm, inputs, attrs=("convergent",)), 0
         for cells, item, types_ in outs:
             registers = [builder.extract_value(got, at + n) for n in range(len(types_))]

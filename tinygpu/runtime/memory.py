@@ -127,7 +127,7 @@ def shared_memory(size: int) -> Any:
         held = builder.module.globals.get(name)
         if held is None:
             held = ir.GlobalVariable(builder.module, ir.ArrayType(byte, size), name, addrspace=3)
-            held.align = 16
+            held.align = 1024  # as the patterns of swizzles
             held.linkage = "internal" if size else "external"
             if size:
                 held.initializer = ir.Constant(held.value_type, ir.Undefined)

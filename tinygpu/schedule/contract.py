@@ -32,7 +32,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
     """`program → all that its launcher has to know`. `limits` are at most 2³¹ − 1 where indices have 32 bits; `cpu` are the workspaces of the
     program that a CPU runs, and `counted` what its loops count to; `keys` are the hashes of the kernels' texts."""
     op = program.op
-    least = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", program.arch or "sm_00")
+    least = re.fullmatch(r"sm_(\d+)(\d)([a-z]?)", program.arch or "sm_00")
     places = [t.name for t in op.inputs if t.shape]
     inplace = tuple((n, places.index(t.inplace), t.name in op.continued) for n, t in enumerate(op.outputs) if t.inplace)
     turns = tuple(tuple((a.name, text(a.extent)) for a in launch.turns) for launch in program.launches)
@@ -56,7 +56,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
                 kernel_name(program.name, program, number),
                 text(launch.blocks),
                 threads_of(launch.block),
-                (int(least[1]), int(least[2])) if least else (0, 0),
+                (int(least[1]), int(least[2]), *least[3]) if least else (0, 0),
                 key,
                 dynamic_bytes(launch),
             )

@@ -14,7 +14,8 @@ from typing import TypeAlias
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, memoised, reads, rebuild, substitute
 from tinygpu.program.arrays import address
-from tinygpu.program.step import Assign, Call, Fact, For, Ghost, If, Launch, Step, arrays_in, steps
+from tinygpu.program.call import Call
+from tinygpu.program.step import Assign, Fact, For, Ghost, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 

@@ -14,9 +14,12 @@ from itertools import takewhile
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
-from tinygpu.model.collective import Fragment
+from tinygpu.model.collective import Fragment, Instruction, Operand
+from tinygpu.program.call import ASYNC, Applied, Call, Fence, Sync, Wait
+from tinygpu.program.descriptor import descriptor
+from tinygpu.program.instruction import beside_products, matrix
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Applied, Array, Assign, For, If, Launch, Step, Sync, arrays_in
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
 
@@ -34,10 +37,58 @@ def registered(launch: Launch) -> Launch:
     return replace(launch, body=_Registers(fragments).body(launch.body, Region(launch.axes))) if fragments else launch
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a kernel calls for steps that the runtime has no name for: the arrays of its launch, and those in registers that are under way."""
+
+    arrays: Mapping[str, Array]
+    flight: tuple[str, ...]
+
+    @classmethod
+    def of(cls, launch: Launch) -> Called:
+        """Of one launch."""
+        arrays = {a.name: a for a in arrays_in(launch.body, "block")}
+        begun = [s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins and s.begins.instruction.unit]
+        return cls(arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
+
+    def maker(self, step: Step) -> str:
+        """What makes the function; empty where the runtime has one."""
+        if isinstance(step, Sync) and step.begins:
+            one = step.begins.instruction
+            return matrix(one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.begins) if o.kind == "descriptor"})
+        held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
+        return beside_products(step, [*held]) if isinstance(step, Call) else ""
+
+    def name(self, step: Step) -> str:
+        """What it is called."""
+        return step.begins.instruction.name if isinstance(step, Sync) and step.begins else getattr(step, "called", "")
+
+    def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
+        """The operands of an instruction with what they are here."""
+        return zip(one.instruction.operands, one.operands, strict=True)
+
+    def tile(self, one: Instruction, operand: Operand, name: str) -> int:
+        """The descriptor of an operand."""
+        array = self.arrays[name]
+        found = descriptor(one, operand, [int(e.value) for e in array.extents if isinstance(e, Const)], array.layout)
+        assert isinstance(found, int), "an operand behind a descriptor lies as one says"
+        return found
+
+    def elements(self, step: Step) -> list[tuple[str, tuple[Term, ...]]]:
+        """The elements that it is called with, of a fragment the first one that the lane has."""
+        fragments = {name: array.held for name, array in self.arrays.items() if array.held is not None}
+        if isinstance(step, Sync) and step.begins:
+            return list(called_with(step.begins, fragments))
+        if not isinstance(step, Wait | Fence) or not self.maker(step) or step == Fence(ASYNC):
+            return []
+        firsts = ((name, fragments[name]) for name in self.flight)
+        return [(name, (*held.groups, *(Const(0) for _ in held.extents))) for name, held in firsts]
+
+
 def called_with(one: Applied, fragments: Held) -> Iterator[tuple[str, tuple[Term, ...]]]:
     """The element of each operand that an instruction is called with: the first of a tile, or of the row that the lane names."""
     for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True):
-        row = () if name in fragments else operand.row(one.lane)
+        row = operand.row(one.lane) if operand.kind == "rows" else ()
         ahead = len(place) - len(row)  # of an array of several tiles these say which
         yield name, (*place[:ahead], *(start + inside for start, inside in zip(place[ahead:], row, strict=True)))
 

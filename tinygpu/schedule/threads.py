@@ -36,8 +36,9 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.text import claimed
 from tinygpu.program.arrays import address
+from tinygpu.program.call import Call, Sync
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import WARP, Array, Assign, Call, Fact, For, If, Launch, Step, Sync, arrays_in, steps
+from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import Body, Shapes, names_in, regions, sites, where

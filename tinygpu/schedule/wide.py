@@ -31,8 +31,9 @@ from tinygpu.derive.later import copied
 from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
+from tinygpu.program.call import Call
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, Call, For, If, Launch, Program, Step, arrays_in
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
@@ -145,7 +146,7 @@ class _Widened:
             return ()
         begun = replace(copy.step, value=copy.element, guard=TRUE)
         quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
-        slow = (replace(loop, body=(replace(copy.step, pending=False),)),)
+        slow = (replace(loop, body=(replace(copy.step, pending=""),)),)
         if not copy.at_once:
             asked = conjunction(LAUNCHED, copy.far.condition)
             return (If(asked, quick), If(negation(asked), slow))

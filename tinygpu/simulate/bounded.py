@@ -16,7 +16,8 @@ from tinygpu.category.number import Array
 from tinygpu.category.region import Region
 from tinygpu.category.term import App, variables, walk
 from tinygpu.model.op import Equation, Op, Tensor
-from tinygpu.program.step import Assign, Call, Commit, Program, Sync, Wait
+from tinygpu.program.call import Call, Commit, Sync, Wait
+from tinygpu.program.step import Assign, Program
 from tinygpu.program.traverse import terms, walk_steps
 from tinygpu.record import replace
 from tinygpu.simulate.effort import effort

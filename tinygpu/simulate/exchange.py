@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinygpu.category.number import Array, Value
+from tinygpu.model.collective import TOGETHER
 from tinygpu.program.step import WARP
 from tinygpu.simulate.fault import EACH, Divergent, Faults
 from tinygpu.simulate.group import Execution, Group, offenders
@@ -74,8 +75,12 @@ def _spread(group: Group, scope: str, mask: Array, any_: bool) -> Array:
         blocks = group.of_blocks(mask)
         known = np.asarray(blocks.any(-1) if any_ else blocks.all(-1))
         return np.asarray(known[..., group.block])
-    warps = group.of_warps(mask, not any_)
+    warps, some = group.of_warps(mask, not any_), TOGETHER[scope] // WARP
     known = np.asarray(warps.any(-1) if any_ else warps.all(-1))
+    if some > 1:  # of neighbouring warps; a block that is not made of such groups is told where it is checked
+        each = known.shape[-1] // some * some
+        groups_ = known[..., :each].reshape(*known.shape[:-1], -1, some)
+        known = np.concatenate((np.repeat(groups_.any(-1) if any_ else groups_.all(-1), some, -1), known[..., each:]), -1)
     return np.asarray(known[..., group.block, group.thread // WARP])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from tinygpu.diagnostic import Span
+from tinygpu.program.call import COPY
 from tinygpu.program.step import Step
 from tinygpu.record import dataclass, field
 
@@ -139,6 +140,19 @@ class UnderWay:
     index: tuple[int, ...]
     first: At
     what: str
+    unit: str = COPY
+
+
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """A cell that `first` has touched, and that `at` makes a unit read or write that may not see it: no fence is between, or the threads have not told each
+    other of it."""
+
+    at: At
+    array: str
+    index: tuple[int, ...]
+    first: At
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +198,7 @@ Fault: TypeAlias = (
     | Overwritten
     | Race
     | UnderWay
+    | Unfenced
     | Divergent
     | DivisionByZero
     | HoldsViolated
@@ -240,8 +255,11 @@ def sentence(fault: Fault) -> str:
             return f"{at}: {now} {element(array, index)}, which {first} {past}, with nothing between them"
         case UnderWay(at, array, index, first, "copies over" as what):
             return f"{at}: {what} {element(array, index)}, which it has touched before, with no barrier between"
-        case UnderWay(at, array, index, first, what):
-            return f"{at}: {what} {element(array, index)}, to which the copy that {first} has begun may be under way"
+        case UnderWay(at, array, index, first, what, unit):
+            begun = "to which the copy" if unit == COPY else "with which the product"
+            return f"{at}: {what} {element(array, index)}, {begun} that {first} has begun may be under way"
+        case Unfenced(at, array, index, first):
+            return f"{at}: a unit has {element(array, index)}, which {first} has touched, with no fence between that it knows of"
         case Divergent(at, collective, scope, None):
             return f"{at}: the {collective} means a lane that its {scope} does not have"
         case Divergent(at, collective, scope, missing):

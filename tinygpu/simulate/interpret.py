@@ -21,10 +21,11 @@ from tinygpu.category.real import REAL
 from tinygpu.category.region import Region
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjunction, reads, text
 from tinygpu.category.to_numpy import evaluate
+from tinygpu.program.call import COPY, Call, Sync
 from tinygpu.program.rows import touched
-from tinygpu.program.space import SHARED, Space
+from tinygpu.program.space import Space
 from tinygpu.program.step import Array as Declared
-from tinygpu.program.step import Assign, Call, Commit, For, Ghost, If, Step, Sync, Wait
+from tinygpu.program.step import Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.exchange import complete_groups, shuffle
@@ -112,8 +113,8 @@ def run_body(run: Run, body: tuple[Step, ...], mask: Array) -> None:
         if not free:
             run_steps(run, piece, mask)
             continue
-        run.schedule = schedule.within()
-        for part in schedule.parts(run.group):
+        run.schedule = inner = schedule.within(piece)
+        for part in inner.parts(run.group):
             some = np.logical_and(mask, part)
             if some.any():
                 run_body(run, piece, some)
@@ -141,17 +142,18 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                 run.spend()
                 for term in terms(step):
                     run.value(term, mask)
+                if step.together:
+                    there = complete_groups(getattr(step, "word", step.noun), step.together, mask, run.place(), run.faults)
                 if isinstance(step, Sync):
                     whole = "block" if step.scope == "block" else "warp"
-                    there = complete_groups(step.word, whole, mask, run.place(), run.faults)
                     for clock in (clock for space, clock in run.clocks.items() if step.scope in space.ordered):
                         clock.barrier(whole, there)
-                    for name, index, here, stores in touched(step.begins, Region()):
+                    for name, index, here, stores in touched(step, Region()):
                         if not stores:
                             lanes = run.value(conjunction(*here.guard), mask)
                             _named(run, name, index, here.axes[-1], np.logical_and(mask, lanes))
-                elif isinstance(step, Commit | Wait) and (late := run.clocks.get(SHARED)) and late.copies is not None:
-                    late.copies.wait(step.count, mask) if isinstance(step, Wait) else late.copies.commit(mask)
+                for late in (clock.late for clock in run.clocks.values() if clock.late is not None):
+                    late.call(step, mask)
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)
@@ -199,7 +201,7 @@ def _assign(run: Run, step: Assign, mask: Array, box: tuple[int, ...] = ()) -> N
         with quiet():
             value = combined(step.update, step.value.dtype, target.read(index, mask, place, run.faults), value, mask)
     together = step.update if step.atomic and not own else ""
-    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending)
+    target.store(index, rounded(value, step.value.dtype), mask, place, run.faults, together, step.pending == COPY)
 
 
 def _vectorised(run: Run, step: For, mask: Array) -> bool:
@@ -215,16 +217,20 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     box = tuple(max(0, int(e)) for e in values)
     if 0 in box:
         return True
-    loops = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
-    if loops is None:
+    found = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
+    if found is None:
         return False
-    outer, run.loops = run.loops, (*run.loops, *loops)
+    loops, turns = found
+    inside = tuple(n for axis, n in zip(nest.axes, box, strict=True) if axis.name in loops)
+    outer, run.loops = run.loops, (*run.loops, *(axis.name for axis in nest.axes))
     run.env.update(loops)
-    run.enter(nest.origin)
-    run.spend(math.prod(box))
-    _assign(run, nest.assign, mask, box)
-    for name in loops:
-        del run.env[name]
+    for turn in np.ndindex(*turns.values()):
+        run.env.update(zip(turns, map(int, turn), strict=True))
+        run.enter(nest.origin)
+        run.spend(math.prod(inside))
+        _assign(run, nest.assign, mask, inside)
+    for axis in nest.axes:
+        del run.env[axis.name]
     run.loops = outer
     return True
 

@@ -1,23 +1,26 @@
-"""Copies that are under way: which groups of copies have landed, as each thread knows it, and who touches a cell before.
+"""What is under way: which groups have landed, as each thread knows it, who touches a cell before, and what units of their own do not see yet.
 
-    the group of a copy is the number of commits of its thread before it;  `wait n` after c commits: the groups below c − n have landed
+    the group of what is begun is the number of commits of its thread on that unit before it;  `wait n` after c commits: the groups below c − n have landed
+    what a thread has written after f fences a unit sees when it is told that the thread has made more than f
 
-Comes in: commits, waits and barriers of lanes; copies and accesses of one array. Goes out: faults. The one idea: absolute numbers. A thread knows of its own
-groups what its waits have told; others know of them what it knew at the last barrier that both have passed.
+Comes in: commits, waits, fences and barriers of lanes; accesses of one array. Goes out: faults. The one idea: absolute numbers. A thread knows its own;
+others know what it knew at the last barrier that both have passed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.program.step import WARP
+from tinygpu.program.arrays import READ
+from tinygpu.program.call import ASYNC, COPY, UNITS, Call, Commit, Fence, Wait
+from tinygpu.program.step import WARP, Assign, Step
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
-from tinygpu.simulate.fault import EACH, At, Faults, UnderWay
+from tinygpu.simulate.fault import EACH, At, Faults, UnderWay, Unfenced
 from tinygpu.simulate.group import Execution, Group
 
 if TYPE_CHECKING:
@@ -25,97 +28,168 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Groups:
-    """Of each lane: the groups that it has ended; the number below which they have landed, as it knows, as its warp does, and as its block does."""
+class Told:
+    """A number of each lane that grows, as it knows it, as its warp does, and as its block does."""
 
     lanes: Group
-    ended: Array
     own: Array
     warp: Array
     block: Array
 
     @classmethod
-    def of(cls, lanes: Group) -> Groups:
-        """Nothing is under way."""
-        return cls(lanes, *(np.zeros(lanes.lanes, np.int64) for _ in range(4)))
+    def of(cls, lanes: Group) -> Told:
+        """All are 0."""
+        return cls(lanes, *(np.zeros(lanes.lanes, np.int64) for _ in range(3)))
 
-    def commit(self, mask: Array) -> None:
-        """The lanes of the mask end a group."""
-        self.ended = self.ended + mask
-
-    def wait(self, count: int, mask: Array) -> None:
-        """They wait until that many are under way."""
-        self.own = np.where(mask, np.maximum(self.own, self.ended - count), self.own)
+    def grow(self, number: Array, mask: Array) -> None:
+        """Of the lanes of the mask it is at least that."""
+        self.own = np.where(mask, np.maximum(self.own, number), self.own)
 
     def barrier(self, scope: str, mask: Array) -> None:
         """They tell each other."""
         self.warp = np.where(mask, self.own, self.warp)
         self.block = np.where(mask, self.own, self.block) if scope == "block" else self.block
 
-    def landed(self, group: Array, copier: Array, lane: Array) -> Array:
-        """Whether those lanes know that these groups of those copiers have landed."""
-        near = self.lanes.thread[copier] // WARP == self.lanes.thread[lane] // WARP
-        known = np.where(copier == lane, self.own[copier], np.where(near, self.warp[copier], self.block[copier]))
-        return np.asarray(group < known)
+    def known(self, of: Array, by: Array) -> Array:
+        """The numbers of some lanes, as others know them."""
+        near = self.lanes.thread[of] // WARP == self.lanes.thread[by] // WARP
+        return np.asarray(np.where(of == by, self.own[of], np.where(near, self.warp[of], self.block[of])))
+
+
+@dataclass(slots=True)
+class Groups:
+    """Of each lane and unit: the groups that it has ended, and the number below which they have landed; its fences, and the copies that had landed at
+    the last one of those for units of their own. `held`: cells are registers."""
+
+    held: bool
+    ended: dict[str, Array]
+    landed: dict[str, Told]
+    fences: dict[str, Told]
+    shown: Told
+
+    @classmethod
+    def of(cls, lanes: Group, held: bool) -> Groups:
+        """Nothing is under way."""
+        ended = {unit: np.zeros(lanes.lanes, np.int64) for unit in UNITS}
+        return cls(held, ended, {u: Told.of(lanes) for u in UNITS}, {u: Told.of(lanes) for u in (ASYNC, *UNITS)}, Told.of(lanes))
+
+    def call(self, step: Call, mask: Array) -> None:
+        """The lanes of the mask end a group, wait until some are under way, or make a fence."""
+        match step:
+            case Commit(unit):
+                self.ended[unit] = self.ended[unit] + mask
+            case Wait(count, unit):
+                self.landed[unit].grow(self.ended[unit] - count, mask)
+                if unit != COPY:  # a warp waits together
+                    self.landed[unit].barrier("warp", mask)
+            case Fence(unit):
+                self.fences[unit].grow(self.fences[unit].own + 1, mask)
+                if unit == ASYNC:
+                    self.shown.grow(self.landed[COPY].own, mask)
+
+    def barrier(self, scope: str, mask: Array) -> None:
+        """They tell each other."""
+        for told in (*self.landed.values(), *self.fences.values(), self.shown):
+            told.barrier(scope, mask)
+
+
+@dataclass(slots=True)
+class Mark:
+    """Of each cell who was there last: a number of the lane then, the lane, and where it was. The number of none is −1."""
+
+    number: Array
+    lane: Array
+    place: Array
+    point: Array
+
+    @classmethod
+    def of(cls, size: int) -> Mark:
+        """Nobody was anywhere."""
+        return cls(np.full(size, -1, np.int64), *(np.zeros(size, np.int64) for _ in range(3)))
+
+    def put(self, access: Access, number: Array, place: int, backwards: bool = False) -> None:
+        """These are there; of several at one cell the last one, or the first."""
+        way = slice(None, None, -1 if backwards else 1)
+        at, lane = access.address[way], access.lane[way]
+        self.number[at], self.lane[at], self.place[at], self.point[at] = number[lane], lane, place, access.position[way]
 
 
 @dataclass(slots=True)
 class Flights:
-    """Of one array: of each cell the last copy to it, by its group and its lane, and where it began. `each` as in `Shadow`."""
+    """Of one array: what was begun on its cells, by unit and whether it writes, for the first and for the last lane; what threads did themselves. `each` as in
+    `Shadow`."""
 
     name: str
     extents: tuple[int, ...]
+    size: int
     each: int
-    group: Array
-    copier: Array
-    begun: Array
-    point: Array
+    begun: dict[tuple[str, bool, bool], Mark] = field(default_factory=dict)
+    touched: dict[bool, Mark] = field(default_factory=dict)
     places: list[tuple[Execution, tuple[int, ...]]] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, name: str, extents: tuple[int, ...], size: int, each: int) -> Flights:
-        """Nobody copies."""
-        return cls(
-            name,
-            extents,
-            each,
-            np.full(size, -1, np.int64),
-            np.zeros(size, np.int64),
-            np.zeros(size, np.int64),
-            np.zeros(size, np.int64),
-        )
+    def touch(self, access: Access, unit: str, write: bool, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
+        """An access, of a unit or of the threads themselves: faults that it makes with earlier ones."""
+        groups, verb = clock.late, "writes" if write else "reads"
+        assert groups is not None, "where something lands later groups are counted"
+        for (other, writes, _), mark in self.begun.items():
+            if (writes or write) and (unit == COPY or unit != other):  # products on one accumulator are in order
+                for point in self.early(access, mark, groups.landed[other]):
+                    faults.add(UnderWay(*self.case(access, point, mark), verb, other), access.place.span)
+        if unit == COPY:
+            self.over(access, clock, plain, faults)
+        elif unit:
+            for mark, told in self.unseen(groups, unit, write):
+                for point in self.early(access, mark, told):
+                    faults.add(Unfenced(*self.case(access, point, mark), unit), access.place.span)
+        self.places.append((access.place, access.shape))
+        if unit:
+            for backwards in (False, True):
+                mark = self.begun.setdefault((unit, write, backwards), Mark.of(self.size))
+                mark.put(access, groups.ended[unit], len(self.places) - 1, backwards)
+        else:
+            fences = groups.fences["mma" if groups.held else ASYNC]
+            for kind in (False, True)[: 1 + write]:  # any access, and those that write
+                self.touched.setdefault(kind, Mark.of(self.size)).put(access, fences.own, len(self.places) - 1)
 
-    def begin(self, access: Access, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
-        """Copies begin; faults where the same thread has touched the cell before, as the logs of other accesses say, with no barrier since."""
-        scale, groups = clock.scales[-1], clock.copies
+    def unseen(self, groups: Groups, unit: str, write: bool) -> Iterator[tuple[Mark, Told]]:
+        """What a unit has to be shown before it reads, or writes, a cell."""
+        if (mark := self.touched.get(not (groups.held and write))) is not None:
+            yield mark, groups.fences[unit if groups.held else ASYNC]
+        for (other, writes, _), begun in self.begun.items():
+            if other == COPY and writes and not groups.held:
+                yield begun, groups.shown
+
+    def early(self, access: Access, mark: Mark, told: Told) -> Iterator[int]:
+        """The first few points of an access at which a number is not passed, as the lanes there know it."""
+        number = mark.number[access.address]
+        bad = number >= 0
+        if bad.any():
+            bad &= told.known(mark.lane[access.address], access.lane) <= number
+        yield from (int(point) for point in np.flatnonzero(bad)[:EACH])
+
+    def case(self, access: Access, point: int, mark: Mark) -> tuple[At, str, tuple[int, ...], At]:
+        """Who is at a point of an access, at which cell, and who was there."""
+        address = access.address[point]
+        before, shape = self.places[int(mark.place[address])]
+        at = access.place.at(access.shape, int(access.position[point]))
+        return at, self.name, unflat(address % self.each, self.extents), before.at(shape, int(mark.point[address]))
+
+    def over(self, access: Access, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
+        """Faults where the thread that begins a copy has touched the cell before, as the logs of other accesses say, with no barrier since."""
+        scale = clock.scales[-1]
         for highest, lowest in (log.pairs[-1] for log in plain):
             rising, falling, mine = highest[access.address], lowest[access.address], scale.thread[access.lane]
             first = scale.threads(rising) == mine
             both = (rising >= scale.floor[access.lane]) & (first | (scale.threads(falling, True) == mine))
             for point in np.flatnonzero(both)[:EACH]:
-                key = int((rising if first[point] else falling)[point])
-                at = clock.who(key, not first[point], int(access.address[point]) // self.each)
-                self.say(access, int(point), at, "copies over", faults)
-        assert groups is not None, "where something is copied groups are counted"
-        self.group[access.address], self.copier[access.address] = groups.ended[access.lane], access.lane
-        self.begun[access.address], self.point[access.address] = len(self.places), access.position
-        self.places.append((access.place, access.shape))
+                key, address = int((rising if first[point] else falling)[point]), access.address[point]
+                before = clock.who(key, not first[point], int(address) // self.each)
+                at = access.place.at(access.shape, int(access.position[point]))
+                cell = unflat(address % self.each, self.extents)
+                faults.add(UnderWay(at, self.name, cell, before, "copies over", COPY), access.place.span)
 
-    def meet(self, access: Access, groups: Groups, what: str, faults: Faults) -> None:
-        """Faults for accesses of cells to which copies are under way."""
-        group = self.group[access.address]
-        bad = group >= 0
-        if bad.any():
-            bad &= np.logical_not(groups.landed(group, self.copier[access.address], access.lane))
-        for point in np.flatnonzero(bad)[:EACH]:
-            address = access.address[point]
-            before, shape = self.places[int(self.begun[address])]
-            self.say(access, int(point), before.at(shape, int(self.point[address])), what, faults)
 
-    def say(self, access: Access, point: int, first: At, what: str, faults: Faults) -> None:
-        """The fault at a point of an access."""
-        at, index = (
-            access.place.at(access.shape, int(access.position[point])),
-            unflat(access.address[point] % self.each, self.extents),
-        )
-        faults.add(UnderWay(at, self.name, index, first, what), access.place.span)
+def unit_of(step: Step, kind: str) -> str:
+    """The unit on which a step makes an access; empty where the thread does: of a copy that lands later the target is the unit's."""
+    unit = step.pending if isinstance(step, Assign) else ""
+    return "" if unit == COPY and kind == READ else unit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -65,29 +66,38 @@ def _plain(extent: Term) -> bool:
     return True
 
 
-def at_once(nest: Nest, target: Memory, box: tuple[int, ...], lanes: int, env: Mapping[str, Value]) -> dict[str, Value] | None:
-    """The axes of a nest as arrays over all points of its box, where they may be taken together: not too many, and of cells of a thread
-    different ones."""
-    if lanes * math.prod(box) > WIDE:
+Turns: TypeAlias = tuple[dict[str, Value], dict[str, int]]
+
+
+def at_once(nest: Nest, target: Memory, box: tuple[int, ...], lanes: int, env: Mapping[str, Value]) -> Turns | None:
+    """The axes of a nest as arrays over all points of its box, where they may be taken together, and the extents of those that are gone through in order:
+    not too many points, and of cells of a thread, or of those that are updated, different ones."""
+    named, assign = frozenset[str]().union(*map(variables, nest.assign.index)), nest.assign
+    shared = target.space.owner != "thread"
+    turned = [shared and bool(assign.update) and not assign.atomic and axis.name not in named for axis in nest.axes]
+    inside = tuple(n for n, alone in zip(box, turned, strict=True) if not alone)
+    if lanes * math.prod(inside) > WIDE or not inside:
         return None
+    names = [axis.name for axis, alone in zip(nest.axes, turned, strict=True) if not alone]
     loops = {
-        axis.name: np.arange(n).reshape((-1,) + (1,) * (len(box) - k))
-        for k, (axis, n) in enumerate(zip(nest.axes, box, strict=True))
+        name: np.arange(n).reshape((-1,) + (1,) * (len(inside) - k)) for k, (name, n) in enumerate(zip(names, inside, strict=True))
     }
-    if target.space.owner != "thread":
-        return loops if nest.assign.atomic or not nest.assign.update else None
-    return loops if _distinct(nest.assign.index, {**env, **loops}, target.extents, box) else None
+    turns = {axis.name: n for axis, n, alone in zip(nest.axes, box, turned, strict=True) if alone}
+    if shared and (assign.atomic or not assign.update):
+        return loops, turns
+    points = (*inside, lanes if shared else 1)
+    return (loops, turns) if _distinct(assign.index, {**env, **loops}, target, points) else None
 
 
-def _distinct(index: tuple[Term, ...], env: Mapping[str, Value], extents: tuple[int, ...], box: tuple[int, ...]) -> bool:
-    """Whether the iterations write different cells that exist, the same ones in every lane."""
+def _distinct(index: tuple[Term, ...], env: Mapping[str, Value], target: Memory, points: tuple[int, ...]) -> bool:
+    """Whether the iterations write different cells that exist: of a thread the same ones in every lane, else also those of two lanes."""
     if any(map(reads, index)):
         return False
     values = tuple(evaluate(i, env) for i in index)
-    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(values, extents, strict=True)):
+    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(values, target.extents, strict=True)):
         return False
-    cells = flat(values, extents)
-    if np.ndim(cells) and np.shape(cells)[-1] != 1:
+    cells = flat(values, target.extents) + target.offset
+    if np.ndim(cells) and np.shape(cells)[-1] not in (1, points[-1]):
         return False
-    everything = np.broadcast_to(cells, (*box, 1))
+    everything = np.broadcast_to(cells, points)
     return len(np.unique(everything)) == everything.size

@@ -13,12 +13,14 @@ from itertools import groupby
 import numpy as np
 
 from tinygpu.category.number import Array
-from tinygpu.program.step import Step, Sync, steps
+from tinygpu.model.collective import TOGETHER
+from tinygpu.program.call import Call
+from tinygpu.program.step import Step, steps
 from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.group import Group
 
-LEVELS = ("block", "warp", "thread")
+LEVELS = ("block", *sorted(TOGETHER, key=TOGETHER.__getitem__, reverse=True), "thread")  # a block, a warpgroup, a warp
 
 
 @dataclass(slots=True)
@@ -40,27 +42,27 @@ class Schedule:
                 yield piece, any(self._needs(step)[1] for step in piece)
 
     def parts(self, group: Group) -> tuple[Array, Array]:
-        """Two halves of the lanes by chance, of whole warps where those must stay together."""
-        if self.level == "block":
-            warps = self.chance.integers(0, 2, (len(group.blocks), group.warps)).astype(np.bool_)
-            first = warps[group.block, group.thread // 32]
+        """Two halves of the lanes by chance, of whole warps, or groups of them, where those must stay together."""
+        if self.level in TOGETHER:
+            each = TOGETHER[self.level]
+            some = self.chance.integers(0, 2, (len(group.blocks), -(-group.threads // each))).astype(np.bool_)
+            first = some[group.block, group.thread // each]
         else:
             first = self.chance.integers(0, 2, group.lanes).astype(np.bool_)
         return first, np.logical_not(first)
 
-    def within(self) -> Schedule:
-        """The order inside a part."""
-        return Schedule(self.chance, self.shared, LEVELS[LEVELS.index(self.level) + 1], self.known)
+    def within(self, piece: tuple[Step, ...]) -> Schedule:
+        """The order inside a part of those that run a piece: one of warps, but where more of them do something together, and then one of threads."""
+        needed = {"warp", "thread", *(self._needs(step)[0] for step in piece)}
+        level = next(one for one in LEVELS[LEVELS.index(self.level) + 1 :] if one in needed)
+        return Schedule(self.chance, self.shared, level, self.known)
 
     def _needs(self, step: Step) -> tuple[str, bool]:
         """Who must run the step together (`block`, `warp` or `thread`), and whether it touches what threads share."""
         if id(step) not in self.known:
             inner = tuple(steps((step,)))
-            scope = "thread"
-            if any(isinstance(s, Sync) and s.scope == "block" for s in inner):
-                scope = "block"
-            elif any(meets(s) for s in inner):
-                scope = "warp"
+            said = {s.together for s in inner if isinstance(s, Call)} | ({"warp"} if any(map(meets, inner)) else set())
+            scope = next((level for level in LEVELS if level in said), "thread")
             names = written(inner) | {r.tensor for s in inner for r in reads_of(s)}
             self.known[id(step)] = scope, not self.shared.isdisjoint(names)
         return self.known[id(step)]

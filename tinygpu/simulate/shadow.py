@@ -23,7 +23,7 @@ from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
 from tinygpu.simulate.fault import EACH, At, DoubleStore, Faults, Race, SimulationBudget
 from tinygpu.simulate.group import Execution, Group
-from tinygpu.simulate.landing import Flights, Groups
+from tinygpu.simulate.landing import Flights, Groups, unit_of
 
 BITS = 62
 EPOCHS = 20  # bits of an epoch, where there are barriers
@@ -135,19 +135,19 @@ class Scale:
 
 @dataclass(slots=True)
 class Clock:
-    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp; and of copies, where some land later."""
+    """The time of a group of blocks, by block and, where warps have barriers of their own, by warp; and of what lands later, where something does."""
 
     group: Group
     moments: Moments
     scales: tuple[Scale, ...]
     per_block: bool = True
-    copies: Groups | None = None
+    late: Groups | None = None
 
     @classmethod
-    def of_block(cls, group: Group, warp_barriers: bool, copies: bool = False) -> Clock:
+    def of_block(cls, group: Group, warp_barriers: bool, late: Groups | None = None) -> Clock:
         """The clock of shared memory: barriers order the threads of a block."""
-        sides, known = (WARP, 1) if warp_barriers else (1,), Groups.of(group) if copies else None
-        return cls(group, Moments(), tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides), copies=known)
+        sides = (WARP, 1) if warp_barriers else (1,)
+        return cls(group, Moments(), tuple(Scale.of(group.thread, group.threads, EPOCHS, side) for side in sides), late=late)
 
     @classmethod
     def of_launch(cls, group: Group, blocks: int, moments: Moments) -> Clock:
@@ -158,8 +158,8 @@ class Clock:
     def barrier(self, scope: str, mask: Array) -> None:
         """These lanes have passed a barrier of the block or of their warps."""
         (self.block_barrier if scope == "block" else self.warp_barrier)(mask)
-        if self.copies is not None:
-            self.copies.barrier(scope, mask)
+        if self.late is not None:
+            self.late.barrier(scope, mask)
 
     def block_barrier(self, mask: Array) -> None:
         """The blocks of these lanes have passed a barrier, and with them their warps, later than all that any warp of the block has counted."""
@@ -244,11 +244,10 @@ class Shadow:
     def touch(self, kind: str, access: Access, faults: Faults) -> None:
         """Notes an access, and as faults those that it makes with earlier ones, or with others of its own."""
         base = self.clock.open(access)
-        if self.clock.copies is not None:
-            self.flights = self.flights or Flights.of(self.name, self.extents, self.size, max(1, self.each))
-            self.flights.meet(access, self.clock.copies, "reads" if kind == READ else "writes", faults)
-        if self.flights is not None and kind == COPY:
-            self.flights.begin(access, self.clock, (log for other, log in self.logs.items() if other != COPY), faults)
+        if self.clock.late is not None:
+            self.flights = self.flights or Flights(self.name, self.extents, self.size, max(1, self.each))
+            unit, plain = unit_of(access.place.step, kind), (log for other, log in self.logs.items() if other != COPY)
+            self.flights.touch(access, unit, kind != READ, self.clock, plain, faults)
         if self.mixed:
             for other, log in self.logs.items():
                 if other != kind and (kind != READ or other != READ):

@@ -18,14 +18,15 @@ from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
-from tinygpu.program.pending import copies
-from tinygpu.program.space import INPUT, OUTPUT, SHARED, WORKSPACE, Space
-from tinygpu.program.step import Array, Ghost, Launch, Numbered, Program, Sync, arrays_in, loops_around, steps
+from tinygpu.program.call import COPY, Sync
+from tinygpu.program.space import FRAGMENT, INPUT, OUTPUT, WORKSPACE, Space
+from tinygpu.program.step import Array, Assign, Ghost, Launch, Numbered, Program, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
 from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.simulate.group import Group, factors, groups
 from tinygpu.simulate.interpret import Run, run_body
+from tinygpu.simulate.landing import Groups
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.reference import whole
 from tinygpu.simulate.schedule import Schedule
@@ -116,12 +117,19 @@ class Simulation:
         cells = sum(math.prod(shape) for array, shape in declared if array.owner == "block")
         warp_barriers = any(isinstance(s, Sync) and s.scope != "block" for s in steps(launch.body))
         spaces = {array.space for array, _ in declared if array.owner == "block"}
-        watched, moments = self._begin(launch), Moments()
+        watched, moments, units = (
+            self._begin(launch),
+            Moments(),
+            {s.pending for s in steps(launch.body) if isinstance(s, Assign)} - {""},
+        )
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
         chance = None if self.order is None or not both else np.random.default_rng([self.order, number])
         for group in groups(blocks, threads, self.order, cells):
-            whole, late = Clock.of_launch(group, blocks, moments), any(copies(launch.body))
-            clocks = {space: Clock.of_block(group, warp_barriers, late and space == SHARED) for space in spaces}
+            whole = Clock.of_launch(group, blocks, moments)
+            late = {
+                space: Groups.of(group, space == FRAGMENT) for space in spaces if units and (space != FRAGMENT or units != {COPY})
+            }
+            clocks = {space: Clock.of_block(group, warp_barriers, late.get(space)) for space in spaces}
             for array, mixed in watched:
                 fresh = Shadow(array.name, array.extents, array.values.size, array.values.size, whole, mixed)
                 array.shadow = replace(array.shadow, clock=whole) if array.shadow else fresh

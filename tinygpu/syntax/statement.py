@@ -20,11 +20,17 @@ class Level(Node, level="name factors", shown="{name} = {factors}"):
     factors: Group
 
 
-class Place(Node, pad="*args kind=pad", swizzle="args kind=swizzle", shown=("pad {pad:exclusive}", "{kind}⟨({args})⟩")):
-    """`pad 1`, `swizzle(3, 3, 3)`."""
+class Place(
+    Node,
+    pad="*args kind=pad",
+    swizzle="panels args kind=swizzle",
+    shown=("pad {pad:exclusive}", "⟨panels {panels:exclusive} ⟩{kind}⟨({args})⟩"),
+):
+    """`pad 1`, `swizzle(3, 3, 3)`, `panels 64 swizzle(3, 3, 3)`."""
 
     kind: str
     args: tuple[Expr, ...]
+    panels: Expr | None = None
 
     @property
     def pad(self) -> tuple[Expr, ...]:
@@ -61,11 +67,12 @@ class Fragment(
     operand: str
 
 
-class Instruct(Node, instruct="name *operands", shown="{name}({operands})"):
-    """`mma_m16n8k16(acc[mi*16, 0], a[mi*16, 0], b[0, 0])`: each operand is a tile, named by its first element."""
+class Instruct(Node, instruct="pending name *operands", shown="⟨{pending:async} ⟩{name}({operands})"):
+    """`mma_m16n8k16(acc[mi*16, 0], a[mi*16, 0], b[0, 0])`: each operand is a tile, named by its first element; `async wgmma_m64n64k16(…)` lands later."""
 
     name: str
     operands: tuple[Cell, ...]
+    pending: bool = False
 
 
 class Cells(Node, for_cells="*names array body", shown="for {names} in {array}"):
@@ -85,7 +92,8 @@ class Assign(
         "⟨{atomic:atomic} ⟩⟨{pending:async} ⟩{target} {update:sign}~{value}",
     ),
 ):
-    """`C[i, j] = e`, `acc[] += e if g`, `async s[t] = x[t]`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …)."""
+    """`C[i, j] = e`, `acc[] += e if g`, `async s[t] = x[t]`; `update` is empty for `=`, else the monoid (`sum` for `+=`, `prod` for `*=`, `max`, …).
+    What an asynchronous instruction does has its `unit`."""
 
     target: Cell
     value: Expr
@@ -93,6 +101,7 @@ class Assign(
     guard: Expr | None = None
     atomic: bool = False
     pending: bool = False
+    unit: str = ""
 
 
 class Copy(Node, copy="step by clauses", shown="copy {step}⟨ by {by}⟩"):
@@ -167,12 +176,21 @@ class Holds(Node, holds="target value", shown="{target} holds {value}"):
     value: Expr
 
 
-class Sync(Node, wait="count kind=wait", shown="{kind}⟨ {count:exclusive}⟩"):
-    """`barrier`, `warp barrier`, `instruction barrier`, `commit`, `wait 1`; `begins` is the key of an instruction that is written out behind it."""
+class Sync(
+    Node,
+    wait="count kind=wait",
+    wait_unit="unit count kind=wait",
+    commit="unit kind=commit",
+    fence="unit kind=fence",
+    shown="{kind}⟨ {unit}⟩⟨ {count:exclusive}⟩",
+):
+    """`barrier`, `warp barrier`, `instruction barrier`, `fence async`, `fence mma`, `commit`, `wait 1`, `wait mma 1`; `begins` is the key of an instruction that is
+    written out behind it."""
 
     kind: str
     count: Expr | None = None
     begins: str = ""
+    unit: str = ""
 
 
 class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Read, Term, Var, conjunction, reads, rebuild, substitute, text
 from tinygpu.model.collective import Operand, joined
+from tinygpu.program.call import Applied, Sync
 from tinygpu.program.statement import line
-from tinygpu.program.step import Applied, Assign, For, If, Launch, Step, Sync
+from tinygpu.program.step import Assign, For, If, Launch, Step
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.registers import Held, fragments_of
@@ -81,7 +82,12 @@ class _Collective:
         fold = equation.value if isinstance(equation.value, Fold) and equation.value.monoid == instruction.update else None
         inner = axes[len(axes) - len(fold.axes) :] if fold else []
         turns = axes[: len(axes) - len(inner)]
-        if not isinstance(step, Assign) or (step.update, step.guard, step.atomic) != (instruction.update, TRUE, False):
+        if not isinstance(step, Assign) or (step.update, step.guard, step.atomic, step.pending) != (
+            instruction.update,
+            TRUE,
+            False,
+            instruction.unit,
+        ):
             return False
         if fold and [a.extent for a in inner] != [a.extent for a in fold.axes]:
             return False
@@ -94,9 +100,13 @@ class _Collective:
 
         def put(term: Term) -> Term:
             term = rebuild(term, put)
-            return self.element(first[term.tensor], term.index, term.dtype) if isinstance(term, Read) else term
+            return (
+                self.element(instruction.operand(term.tensor), first[term.tensor], term.index, term.dtype)
+                if isinstance(term, Read)
+                else term
+            )
 
-        target = self.element(first[equation.target], own, step.value.dtype)
+        target = self.element(instruction.operand(equation.target), first[equation.target], own, step.value.dtype)
         source = next(
             o
             for o in instruction.operands
@@ -111,10 +121,11 @@ class _Collective:
             and self.each(source, element, one.lane, turns, here)
         )
 
-    def element(self, first: tuple[str, Place], inside: Place, dtype: str) -> Read:
+    def element(self, operand: Operand, first: tuple[str, Place], inside: Place, dtype: str) -> Read:
         """An element of an operand: so far behind the first one, in the same group of lanes."""
         name, place = first
         ahead = len(place) - len(inside)
+        inside = operand.in_memory(inside)
         return Read(name, (*place[:ahead], *(f + i for f, i in zip(place[ahead:], inside, strict=True))), dtype)
 
     def each(self, operand: Operand, element: Place, lane: Term, turns: list[Axis], here: Here) -> bool:

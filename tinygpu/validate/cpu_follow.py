@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from tinygpu.category.owner import row_major
 from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, shuffled, walk
-from tinygpu.program.step import Assign, Call, If, Step, Sync, steps
+from tinygpu.program.call import Call, Sync
+from tinygpu.program.step import Assign, If, Step, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of
 from tinygpu.validate.cpu_meaning import CpuMeaning

@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
-from tinygpu.program.instruction import matrix
+from tinygpu.program.call import Call, Sync
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, Call, For, Step, Sync, steps
+from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
-from tinygpu.schedule.registers import called_with, fragments_of
+from tinygpu.schedule.registers import Called
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.inside import names_in
@@ -170,8 +170,9 @@ class CudaFollower(Follower):
 
     def wanted(self, step: Step) -> tuple[str, list[tuple[str, tuple[Term, ...]]]]:
         """What is called for a step, and with which elements; nothing for one that is no call."""
-        if isinstance(step, Sync) and step.begins:
-            return matrix(step.begins.instruction), list(called_with(step.begins, fragments_of(self.launch)))
+        ours = Called.of(self.launch)
+        if maker := ours.maker(step):
+            return maker, ours.elements(step)
         return (
             (step.called, [(e.tensor, e.index) for e in terms(step) if isinstance(e, Read)]) if isinstance(step, Call) else ("", [])
         )
@@ -179,7 +180,7 @@ class CudaFollower(Follower):
     def copied(self, stmt: ast.stmt, count: int, near: Place, far: Place, due: Due, here: Here) -> None:
         """A copy that lands later: in each lane of the program's loop, that loop's copy."""
         match due.step:
-            case For(Axis(extent=Const(turns)) as axis, (Assign(pending=True) as step,)) if turns == count:
+            case For(Axis(extent=Const(turns)) as axis, (Assign(pending="copy") as step,)) if turns == count:
                 inside, lane = here.inside(axis), Var(axis.name)
             case _:
                 raise Differs(stmt, f"begins a copy of {count} elements", does(due))

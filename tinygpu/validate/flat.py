@@ -107,6 +107,8 @@ def _multiple(term: Term, by: int, box: Region) -> bool:
             return _multiple(a, by, box) and _multiple(b, by, box)
         case App("mul", (a, b), "index") if _multiple(a, by, box) or _multiple(b, by, box):
             return True
+        case App("mod", (a, Const(int(value))), "index") if value % by == 0 and _multiple(a, by, box):
+            return True
         case Const(int(value)):
             return value % by == 0
         case App("add" | "sub", (a, b), "index") if _multiple(a, by, box) and _multiple(b, by, box):

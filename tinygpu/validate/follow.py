@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, reads, text
+from tinygpu.program.call import Call
 from tinygpu.program.statement import line
-from tinygpu.program.step import Array, Assign, Call, Fact, For, If, Launch, Step, steps
+from tinygpu.program.step import Array, Assign, Fact, For, If, Launch, Step, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.meaning import Meaning

@@ -35,10 +35,7 @@ class Effects:
 
 
 def _array(thing: Thing | None) -> set[str]:
-    match thing:
-        case Number(array=array) | Pointer(array=array) | Cells(array=array) if array:
-            return {array}
-    return set()
+    return {thing.array} if isinstance(thing, Number | Pointer | Cells) and thing.array else set()
 
 
 @dataclass(slots=True)
@@ -78,8 +75,9 @@ class Scope:
                         assigned.add(first)
                     if isinstance(atom, Atom) and atom.what == "matrix":
                         written.update(*(_array(self.names.get(name)) for name in names_in(node)))
-                case ast.Call(func=ast.Name(id=name), args=[]) if (
-                    isinstance(atom := self.names.get(name), Atom) and atom.what == "call"
+                        barriers |= atom.waits
+                case ast.Call(func=ast.Name(id=name), args=[]) if isinstance(atom := self.names.get(name), Atom) and (
+                    atom.what == "call" or atom.waits
                 ):
                     barriers = True  # it waits
                 case ast.Attribute(attr="syncthreads" | "syncwarp"):

@@ -1,0 +1,163 @@
+"""Products of a warpgroup, which land later, in programs: rings of them are proved for all sizes, and with one thing changed they are refuted; their text does
+what the manual says.
+
+Comes in: `products.tgpu` of `specs/` beside this file, and changes of its text. Goes out: verdicts; the simulator's faults; outputs; machine code. The one idea:
+each rule about what is under way, and about what a unit sees, has a program that breaks that one alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.machine_code import disassembler, gate, loops
+from tests.emit.interpreter import run
+from tests.emit.test_cuda_prelude import needs_cuda
+from tinygpu import pipeline
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.machine import Machine
+from tinygpu.pipeline import Proof, Refutation
+from tinygpu.recheck import Disagreement
+from tinygpu.recheck.run import rerun
+from tinygpu.simulate.fault import UnderWay, Unfenced
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.simulate import simulate
+
+TEXT = (Path(__file__).parent / "specs/products.tgpu").read_text()
+OP = TEXT[: TEXT.index("# Rows of A")]
+TURN = TEXT[TEXT.index("machine in_turn") : TEXT.index("# Two warpgroups")]
+RING = TEXT[TEXT.index("machine ring") : TEXT.index("# A stays")]
+HELD = TEXT[TEXT.index("machine held") : TEXT.index("# Rows of B")]
+FEWER = RING.replace("[4,", "[3,").replace("% 4", "% 3")
+AHEAD = RING.replace("p < 2", "p < 3").replace("wait 1\n", "wait 2\n").replace("(ko + 2)", "(ko + 3)")
+RIGHT = {
+    "a group under way": RING,
+    "three slots, none under way": FEWER.replace("wait mma 1", "wait mma 0"),
+    "three tiles ahead, none under way": AHEAD.replace("wait mma 1", "wait mma 0"),
+    "more fences only help": RING.replace("      wait 1\n", "      fence async\n      fence mma\n      wait 1\n"),
+}
+WRONG = {  # what is changed, and the code that is said
+    "no proxy fence": (TURN.replace("      fence async\n", ""), "TG312"),
+    "the proxy fence behind the barrier": (TURN.replace("      fence async\n      barrier\n", "      barrier\n      fence async\n"), "TG312"),
+    "the proxy fence before the copies": (
+        TURN.replace("      fence async\n", "").replace("      copy sA", "      fence async\n      copy sA"),
+        "TG312",
+    ),
+    "the proxy fence before the copies have landed": (
+        RING.replace("      wait 1\n      fence async\n", "      fence async\n      wait 1\n"),
+        "TG312",
+    ),
+    "some of the threads make the proxy fence": (TURN.replace("      fence async\n", "      if w > 0 { fence async }\n"), "TG312"),
+    "no fence of registers": (TURN.replace("      fence mma\n", ""), "TG312"),
+    "registers are written behind the fence": (
+        HELD.replace("      fence mma\n", "").replace("      fence async\n", "      fence async\n      fence mma\n").replace(
+            "      async", "      for i, k in a { a[i, k] = a[i, k] }\n      async"
+        ),
+        "TG312",
+    ),
+    "no barrier before the products": (TURN.replace("      fence async\n      barrier\n", "      fence async\n"), "TG3"),
+    "no commit": (TURN.replace("      commit mma\n", ""), "TG310"),
+    "no wait": (TURN.replace("      wait mma 0\n", ""), "TG310"),
+    "waits for copies": (TURN.replace("wait mma 0", "wait 0"), "TG310"),
+    "a group too many": (TURN.replace("wait mma 0", "wait mma 1"), "TG310"),
+    "told before it has landed": (TURN.replace("      wait mma 0\n      barrier\n", "      barrier\n      wait mma 0\n"), "TG310"),
+    "nobody is told": (TURN.replace("      wait mma 0\n      barrier\n", "      wait mma 0\n"), "TG3"),
+    "sums read before they have landed": (RING.replace("    wait mma 0\n", ""), "TG310"),
+    "the last group is left under way": (RING.replace("    wait mma 0\n", "    wait mma 1\n"), "TG310"),
+    "a slot too few": (FEWER, "TG310"),
+    "a tile too far ahead": (AHEAD, "TG310"),
+    "no group ends": (RING.replace("      commit mma\n", ""), "TG310"),
+    "nothing waits in the loop": (RING.replace("      wait mma 1\n", ""), "TG310"),
+    "copies are waited for too late": (RING.replace("      wait 1\n", "      wait 2\n"), "TG310"),
+    "registers are filled again too early": (HELD.replace("      wait mma 0\n      barrier\n", "").replace("    for i, j in acc {\n", "    wait mma 0\n    for i, j in acc {\n"), "TG310"),
+    "of the other warpgroup": (RING.replace("g*64, kk*16]", "64 - g*64, kk*16]"), "TG50"),
+    "a tile twice": (TURN.replace("sB[kk*16, 0]", "sB[0, 0]"), "TG50"),
+    "half of the sum": (TURN.replace("kk < 4 in", "kk < 3 in"), "TG50"),
+    "not all warps come": (TURN.replace("        async", "        if w < 2 { async").replace("kk*16, 0])", "kk*16, 0]) }"), "TG303"),
+    "not all warps wait": (TURN.replace("      wait mma 0\n", "      if lane < 8 { wait mma 0 }\n"), "TG3"),
+    "behind the end of the tile": (TURN.replace("sB[kk*16, 0]", "sB[kk*16 + 16, 0]"), "TG203"),
+}  # fmt: skip
+
+
+def machine(text: str) -> Machine:
+    return pipeline.load_text(OP + text).machines[0]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_products_under_way_are_proved(name: str) -> None:
+    assert isinstance(pipeline.check(machine(RIGHT[name])), Proof)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_ones_are_refuted(name: str) -> None:
+    text, code = WRONG[name]
+    assert text not in (TURN, RING, HELD)
+    verdict = pipeline.check(machine(text))
+    assert isinstance(verdict, Refutation), verdict
+    assert verdict.diagnostic.code.startswith(code), verdict.diagnostic
+    assert verdict.diagnostic.case is not None
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", WRONG)
+def test_the_second_checker_sees_it_too(name: str) -> None:
+    text, code = WRONG[name]
+    found = rerun(pipeline.program(machine(text)))
+    assert isinstance(found, Disagreement)
+    assert {"TG310": UnderWay, "TG312": Unfenced}.get(code, object) in type(found.seen).__mro__
+
+
+@pytest.mark.parametrize("name", ["in_turn", "ring"])
+@pytest.mark.parametrize("late", [True, False])
+def test_more_turns_do_what_the_program_says(name: str, late: bool) -> None:
+    """With products that land as late as they may, and tiles that are copied over meanwhile."""
+    program = pipeline.program(pipeline.load_text(TEXT).spec.machine(name))
+    sizes = {"M": 5, "N": 34, "K": 137 if late else 64}
+    inputs = random_inputs(program.op, sizes, seed=3)
+    wanted = simulate(program, sizes, inputs)
+    assert wanted.faults == ()
+    found = run(program, sizes, inputs, 32, wide=False, order="mixed" if late else "backwards")
+    np.testing.assert_allclose(found["C"], wanted.outputs["C"], rtol=1e-4, atol=1e-4)
+
+
+def test_the_machine_code_has_nothing_between_its_products_but_descriptors() -> None:
+    needs_cuda()
+    for name, products, copies in (("in_turn", 4, 0), ("ring", 2, 3)):
+        (report,) = gate([pipeline.program(pipeline.load_text(TEXT).spec.machine(name))], (9, 0, "a"))
+        assert report.refused() == () and (report.stack_bytes, report.spill_bytes) == (0, 0)
+        if not disassembler():
+            continue
+        body = max((*loops(report.instructions), report.instructions), key=lambda found: sum("GMMA" in i.name for i in found))
+        assert sum(i.name.startswith("HGMMA") for i in body) == products
+        assert sum(i.name.startswith("WARPGROUP.ARRIVE") for i in body) == 1
+        assert sum(i.name.startswith("WARPGROUP.DEPBAR") for i in body) == 1
+        assert sum("LDGSTS" in i.name for i in body) == copies
+        places = [at for at, i in enumerate(body) if "HGMMA" in i.name]
+        between = {i.name.split(".")[0] for i in body[places[0] : places[-1]]} - {"HGMMA"}
+        assert between <= {"UIADD3", "UMOV", "ULOP3", "USHF", "R2UR", "UIMAD", "UISETP", "USEL"}, between
+
+
+REFUSED = {  # what is changed, and the message
+    "it is not said to land later": (TURN.replace("async wgmma", "wgmma"), "TG182.later"),
+    "another architecture": (TURN.replace("sm_90a", "sm_90"), "TG182.arch"),
+    "a newer architecture": (TURN.replace("sm_90a", "sm_100"), "TG182.arch"),
+    "rows that no pattern has": (TURN.replace("sA: f16[64, 64] swizzle(3, 3, 3)", "sA: f16[64, 64]"), "TG182.descriptor"),
+    "rows that are too long": (TURN.replace("sA: f16[64, 64]", "sA: f16[64, 128]"), "TG182.descriptor"),
+    "a pattern of other rows": (TURN.replace("sB: f16[64, 32] swizzle(2, 3, 3)", "sB: f16[64, 32] swizzle(1, 3, 3)"), "TG182.descriptor"),
+    "half of a panel": (TURN.replace("sB: f16[64, 32] swizzle(2, 3, 3)", "sB: f16[64, 64] swizzle(3, 3, 3)"), "TG182.descriptor"),
+    "in the middle of eight rows": (RING.replace("g*64, kk*16]", "g*68, kk*16]"), "TG182.tile"),
+    "a unit that there is none of": (TURN.replace("commit mma", "commit mme"), "TG183.unit"),
+    "threads that are no warpgroup": (TURN.replace("w: 4,", "w: 2,"), "TG182.threads"),
+    "a panel that is no part of a row": (RING.replace("panels 32", "panels 48"), "TG158.array"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_hardware_has_not_is_said(name: str) -> None:
+    text, message = REFUSED[name]
+    with pytest.raises(TinygpuError) as told:
+        pipeline.program(machine(text))
+    assert message.split(".")[0] in {d.code for d in told.value.diagnostics}

@@ -1,0 +1,132 @@
+"""Steps that are one call in a kernel: threads meet, what was begun ends in groups and is waited for, and what was written is shown to units of their own.
+
+    barrier     commit, wait n        commit mma, wait mma n        fence async        fence mma
+
+Comes in: nothing. Goes out: the steps. The one idea: none of them changes a value; each says something of the order in which things happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from tinygpu.category.term import Term
+from tinygpu.diagnostic import NOWHERE, Span
+from tinygpu.model.collective import Instruction
+from tinygpu.record import dataclass, field, replace
+
+# what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
+UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
+COPY, ASYNC = "copy", "async"
+
+
+class Call:
+    """What a kernel does for a step of this kind is one call of `called`, with the elements that the step speaks of, in order. It evaluates its
+    terms and changes no array, so a core of a CPU, on which the threads of a block take turns, does nothing for it."""
+
+    __slots__ = ()
+
+    @property
+    def together(self) -> str:
+        """Of whom all come here, or none: of a `block`, a `warp`, …; empty where each thread is alone."""
+        return "warp" if getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
+
+    @property
+    def noun(self) -> str:
+        """What it is, in a sentence."""
+        return type(self).__name__.lower()
+
+
+# where threads wait for each other, and how
+SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An instruction of the hardware: its operands, each by its array and first element, and the number of the lane at hand."""
+
+    instruction: Instruction
+    operands: tuple[tuple[str, tuple[Term, ...]], ...]
+    lane: Term
+
+    def mapped(self, change: Callable[[Term], Term]) -> Applied:
+        """With other terms for the places."""
+        return replace(self, operands=tuple((name, tuple(map(change, place))) for name, place in self.operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Sync(Call):
+    """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
+    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction and the next one is what its lanes do."""
+
+    scope: str = "block"
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    begins: Applied | None = field(default=None, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return SCOPES[self.scope]
+
+    @property
+    def together(self) -> str:
+        """Of whom all come here."""
+        return self.begins.instruction.level if self.begins else "block" if self.scope == "block" else "warp"
+
+    @property
+    def noun(self) -> str:
+        """What it is, in a sentence."""
+        return "barrier"
+
+    @property
+    def word(self) -> str:
+        """How a text writes it.
+
+        >>> Sync().word, Sync("warp").word
+        ('barrier', 'warp barrier')
+        """
+        return "barrier" if self.scope == "block" else f"{self.scope} barrier"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(Call):
+    """What the thread has begun on a unit since the last one is a group."""
+
+    unit: str = COPY
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What ends a group."""
+        return f"{UNITS[self.unit]}_commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Call):
+    """The thread goes on when at most so many of its groups, the last ones, are under way: all others have landed."""
+
+    count: int
+    unit: str = COPY
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return f"{UNITS[self.unit]}_wait{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fence(Call):
+    """What the thread has done before is done for what is begun later: `async`, what it has written to shared memory, for units that read it by
+    themselves; a unit, what it has done with registers, for instructions on that unit."""
+
+    unit: str = ASYNC
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What shows it."""
+        return "fence_async" if self.unit == ASYNC else f"{UNITS[self.unit]}_fence"
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence
