@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, Share
-from tests.emit import interpreter
+from tests.emit import interpreter, warps
 from tests.emit.hand_programs import transpose
 from tests.emit.interpreter import BlockMemory, Pointer
 from tests.hardware import lanes
@@ -91,7 +91,7 @@ class Notes:
     def performed(self, text: str, lanes: Sequence[Sequence[Any]]) -> None:
         """One instruction of a warp: the rows that its lanes name, or how much it multiplies."""
         if (product := re.search(r"\.m(\d+)n(\d+)k(\d+)\.", text)) is not None:
-            self.multiplied += prod(map(int, product.groups()))
+            self.multiplied += prod(map(int, product.groups())) // (4 if text.startswith("wgmma") else 1)  # by each warp of a group
             return
         loads, count = text.startswith("ld"), int(re.search(r"\.x(\d)", text)[1])  # type: ignore[index]
         rows = [lane[2:4] if loads else lane[:2] for lane in lanes[: 8 * count]]
@@ -152,6 +152,7 @@ def noted(
 ) -> tuple[dict[Key, Tally], int]:
     """What the threads of the text touch, and the multiply-adds of instructions; they leave the bits that the simulator leaves."""
     notes = Notes(cuda_source(made))
+    later = warps.later
     space_of, arguments_of, wide_copy, perform = (
         interpreter.space_of,
         interpreter.arguments_of,
@@ -202,6 +203,11 @@ def noted(
         notes.performed(text, given)
         perform(text, given)
 
+    def begun(text: str, given: Sequence[Sequence[Any]], *others: Any) -> None:
+        if "mma_async" in text:
+            notes.performed(text, given)
+        later(text, given, *others)
+
     def space(position: SimpleNamespace) -> dict[str, Any]:
         notes.position = position
         names = {"wide_load": lambda n, *_: moved(n, False), "wide_store": lambda n, *_: moved(n, True), "atomic": updated}
@@ -216,6 +222,7 @@ def noted(
         rows = ("apart", lambda array: array)  # what is strided is counted as if it lay in rows
         patch.setattr(interpreter.Copies, "wide_copy", copied)
         patch.setattr(lanes, "perform", performed)
+        patch.setattr(warps, "later", begun)
         for name, instead in (("BlockMemory", Memory), ("space_of", space), ("arguments_of", arguments), rows):
             patch.setattr(interpreter, name, instead)
         outputs = interpreter.run(made, sizes, random_inputs(made.op, sizes, seed=1), bits, wide)
