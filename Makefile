@@ -16,10 +16,10 @@ demo: .venv/base  ## check, build and run the matrix product on this machine's C
 	$(BIN)/tinygpu run specs/matmul.tgpu M=1024 N=1024 K=1024
 
 test: .venv/dev  ## the tests; of those that run the whole library a sample
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 8
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal
 
 nightly: .venv/dev  ## every test, every certificate with both solvers and the second checker, every seeded defect
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --all
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal --all
 	$(BIN)/tinygpu replay proofs
 	$(BIN)/python -m tests.seeded
 

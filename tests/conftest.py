@@ -5,11 +5,14 @@ are `sampled`. The ideas: a test never writes a golden file unless it was asked 
 
     a run  =  one spec of each shape  +  a tenth of the others, which is another one with each commit          (`--all` is all)
 
-Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them.
+Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them. Every example of a verdict is asked of the
+prover in every run; what only looks at the example itself, or runs what is proved, is done at length (`whole`) of that tenth: the judge and runs on reals of
+what is right, a build of it.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from binascii import crc32
@@ -20,6 +23,8 @@ from typing import Protocol, TypeVar
 
 import hypothesis
 import pytest
+
+from tinygpu.commands.common import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -38,6 +43,7 @@ class HasName(Protocol):
 
 Named = TypeVar("Named", bound=HasName)
 Share = Callable[[Iterable[Named]], list[Named]]
+Whole = Callable[[str], bool]
 
 hypothesis.settings.register_profile("tinygpu", derandomize=True, deadline=None, database=None, print_blob=False)
 hypothesis.settings.register_profile("deep", derandomize=True, deadline=None, database=None, max_examples=2000)
@@ -55,11 +61,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is sampled and not of this run; what is named on the command line is not left out."""
-    if config.getoption("--all") or any("::" in argument for argument in config.args):
+    if every(config):
         return
     out = [item for item in items if item.get_closest_marker("sampled") and not drawn(item.nodeid.partition("[")[2].rstrip("]"))]
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in set(out)]
+
+
+def every(config: pytest.Config) -> bool:
+    """Whether nothing is left out."""
+    return config.getoption("--all") or any("::" in argument for argument in config.args)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Garbage is looked for as seldom as a command does, and never among the tests themselves."""
+    gc.freeze()
+    prepare()
 
 
 @cache
@@ -83,6 +100,12 @@ def share(request: pytest.FixtureRequest) -> Share:
         return [one for number, one in enumerate(named) if every or not number or drawn(one.name)]
 
     return some
+
+
+@pytest.fixture
+def whole(request: pytest.FixtureRequest) -> Whole:
+    """`whole(name)`: whether what is called so is looked at as long as in a night, or only as long as it takes to see that nothing is wrong at once."""
+    return lambda name: every(request.config) or drawn(name)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import importlib
 import os
 import signal
@@ -16,8 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
-from tinygpu.category.solver import roomy
-from tinygpu.commands.common import BAD, bug, show
+from tinygpu.commands.common import BAD, bug, prepare, show
 from tinygpu.diagnostic import TinygpuError
 
 T = TypeVar("T")
@@ -78,8 +76,7 @@ def parsed(given: Sequence[str]) -> argparse.Namespace:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command: `arguments → exit code`. argparse itself exits with 2 on bad usage and with 0 after `--help`."""
-    gc.set_threshold(500_000, 50, 50)  # a command makes many small terms and few cycles; collecting often costs a fifth of its time
-    roomy()
+    prepare()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
     arguments = parsed(given)

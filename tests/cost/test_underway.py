@@ -36,7 +36,7 @@ SPEC = {"half_ring": "tensor_cores", "float8_mma": "tensor_cores", "matmul_pipel
 def ring(name: str) -> Machine:
     if name == "tiles":
         return load_text(SHALLOW, "shallow").machines[0]
-    return machine(SPEC[name], f"{name}[T=f16, MI=2]" if name == "half_ring" else name)
+    return machine(SPEC[name], name + {"half_ring": "[T=f16, MI=2]", "float8_mma": "[MI=2]"}.get(name, ""))
 
 
 @pytest.mark.parametrize(("name", "sizes", "bytes_"), RINGS)

@@ -10,10 +10,11 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-from tests.mutants.mutate import Mutant, mutants
-from tests.program.library import SPECS, disagreements
+from tests.mutants.mutate import Mutant, attempts, is_mutant
+from tests.program.library import STEMS, disagreements, library
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
@@ -29,9 +30,14 @@ TRIED = 14  # sizes at which a proved mutant is run
 VOLUME = 1 << 15
 
 
+@cache
 def programs() -> list[tuple[str, Program]]:
     """The shipped machines and those of this folder, with the names of their files."""
-    return [(path.stem, pipeline.program(machine)) for path in (*SPECS, OWN) for machine in pipeline.load(path).machines]
+    every = [
+        *((stem, machine) for stem in STEMS for machine in library(stem)),
+        *((OWN.stem, m) for m in pipeline.load(OWN).machines),
+    ]
+    return [(stem, pipeline.program(machine)) for stem, machine in every]
 
 
 def verdict(program: Program) -> tuple[str, str]:
@@ -70,9 +76,11 @@ def sample(count: int, seed: int) -> Iterator[tuple[str, Mutant]]:
     made: dict[int, list[Mutant]] = {}
     for _ in range(count):
         which = chance.randrange(len(found))
-        if which not in made:
-            made[which] = list(mutants(found[which][1]))
-        yield found[which][0], chance.choice(made[which])
+        source, program = found[which]
+        every = made.setdefault(which, list(attempts(program)))
+        while not is_mutant(one := chance.choice(every), program):  # to ask it of all would take longer than the verdicts
+            pass
+        yield source, one
 
 
 def judged(count: int, seed: int) -> Iterator[tuple[str, str]]:

@@ -75,13 +75,21 @@ class Mutant:
 
 def mutants(program: Program) -> Iterator[Mutant]:
     """Every well-formed program one mistake away, each once, in a fixed order."""
-    seen = {program.launches}
+    seen = set[tuple[Launch, ...]]()
     for mutant in attempts(program):
+        launches = mutant.program.launches
         if mutant.program.where != program.where:
             yield mutant
-        elif mutant.program.launches not in seen and not any(wellformed(mutant.program)):
-            seen.add(mutant.program.launches)
+        elif launches not in seen and is_mutant(mutant, program):
+            seen.add(launches)
             yield mutant
+
+
+def is_mutant(attempt: Mutant, program: Program) -> bool:
+    """Whether an attempt is another program, and well-formed."""
+    if attempt.program.where != program.where:
+        return True
+    return attempt.program.launches != program.launches and not any(wellformed(attempt.program))
 
 
 def attempts(program: Program) -> Iterator[Mutant]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def program(text: str) -> Program:
     return derive(machine)
 
 
+@cache
 def library(spec: str) -> tuple[Machine, ...]:
     """The machines of a file of `specs/`."""
     return pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines

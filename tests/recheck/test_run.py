@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.comments import Wrong, wrongs
+from tests.conftest import Whole
 from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.category.term import App, Const, Read, Var, select
@@ -21,10 +22,11 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import Proof, prove
 from tinygpu.recheck import Agreement, Disagreement
-from tinygpu.recheck.run import rerun
+from tinygpu.recheck.run import WORK, rerun
 
 HERE = Path(__file__).parent
 MEANING = HERE.parent / "meaning"
+FEW = 6  # sizes
 BUDGET = 200_000  # of the prover, for one claim: enough for all claims of what is right
 BEYOND = (  # what no run on reals sees: rounding, literals as a dtype has them, what equations divide by, data that is too rare, and more
     "a_root_that_is_taken_for_positive",
@@ -72,9 +74,9 @@ def test_a_changed_machine_goes_wrong(wrong: Wrong) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((HERE / "changed").glob("*.tgpu")), ids=stem)
-def test_the_machines_that_are_changed_do_not(path: Path) -> None:
+def test_the_machines_that_are_changed_do_not(path: Path, whole: Whole) -> None:
     right = program_of(path.read_text(encoding="utf-8"))
-    found = rerun(right, sizes=6) if right else None
+    found = rerun(right, FEW, WORK if whole(path.stem) else WORK // 8) if right else None
     assert isinstance(found, Agreement) and found.runs
 
 
@@ -94,10 +96,10 @@ def test_what_was_proved_and_wrong_goes_wrong(path: Path) -> None:
 @pytest.mark.parametrize(
     "path", [p for f in ("right", "undecided") for p in sorted((MEANING / f).glob("*.tgpu")) if p.stem != NOTHING], ids=stem
 )
-def test_what_is_right_does_not(path: Path) -> None:
+def test_what_is_right_does_not(path: Path, whole: Whole) -> None:
     program = program_of(path.read_text(encoding="utf-8"))
     assert program is not None
-    found = rerun(program)
+    found = rerun(program) if whole(path.stem) else rerun(program, FEW, WORK // 8)
     assert isinstance(found, Agreement) and found.runs, found
 
 

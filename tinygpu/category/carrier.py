@@ -112,10 +112,11 @@ def broken(carrier: Carrier, law: str, some: Sequence[Values] | None = None) -> 
     if law == "lift":
         return next(((v, made) for v, made in lifts(carrier) if not allowed(carrier, made)), None)
     names = [[v.name for v in carrier.variables(operand)] for operand in OPERANDS[law]]
+    equations = sides(carrier, law)
     most = round(MOST ** (3 / len(names)))  # of few operands more are tried
     for chosen in product(values(carrier, most) if some is None else some, repeat=len(names)):
         env = {name: value for own, of in zip(names, chosen, strict=True) for name, value in zip(own, of, strict=True)}
-        for left, right in sides(carrier, law):
+        for left, right in equations:
             got, *want = (tuple(number(term, env) for term in side) for side in (left, right) if side is not None)
             if not (close(got, want[0]) if want else allowed(carrier, got)):
                 return (*chosen, got, *want)

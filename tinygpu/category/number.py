@@ -8,7 +8,9 @@ still wrap). A value of several components is a tuple of arrays.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -43,6 +45,9 @@ NUMPY = domain(
 )
 
 
+QUIET = nullcontext()
+PLAIN: Mapping[str, Callable[[Value, Value], Value]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+LARGE = 1 << 62
 ABSENT = tuple(name for name in FLOATS if HELD[name].name != DTYPE[name].numpy)  # floats of which numpy has none
 
 
@@ -60,9 +65,12 @@ def held(dtype: str, exact: bool = False) -> np.dtype[Any]:
     return HELD["f64"] if exact and dtype in FLOATS else HELD[dtype]
 
 
-def quiet() -> np.errstate:
+def quiet() -> AbstractContextManager[object]:
     """Arithmetic without warnings: what is too large is infinite, what has no value NaN, unless who asks wants it raised."""
-    return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in np.geterr().items()})  # type: ignore[arg-type]
+    now = np.geterr()
+    if {*now.values()} <= {"ignore", "raise"}:  # as it is inside of a run
+        return QUIET
+    return np.errstate(**{what: "raise" if how == "raise" else "ignore" for what, how in now.items()})  # type: ignore[arg-type]
 
 
 def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
@@ -175,8 +183,18 @@ def unmet(op: str, dtype: str, args: Sequence[Value]) -> Array:
     return np.asarray(reduce(np.logical_or, asked))
 
 
+def indices(op: str, args: Sequence[Value]) -> Value:
+    """Sums, differences and products of indices; those of Python's integers are one, unless arrays could not hold it."""
+    out = reduce(PLAIN[op], args)
+    if isinstance(out, int):
+        return out if -LARGE < out < LARGE else reduce(NUMPY[op], args)
+    return rounded(out, INDEX)
+
+
 def divided(op: str, a: Value, b: Value) -> Value:
     """Euclidean division of integers, by 1 where by 0: the remainder is never negative. Of positive divisors it is Python's and numpy's own."""
+    if type(b) is int and b > 0:
+        return a % b if op == "mod" else -(-a // b) if op == "ceildiv" else a // b
     zero, negative = np.asarray(b == 0), np.less(b, 0)
     if zero.any():
         b = np.where(zero, np.asarray(b).dtype.type(1), b)
@@ -194,6 +212,13 @@ def chosen(condition: Value, then: Value, otherwise: Value) -> Value:
     if isinstance(then, tuple):
         return tuple(np.where(condition, a, b) for a, b in zip(then, otherwise, strict=True))
     return np.where(condition, then, otherwise)
+
+
+def tabled(place: Value, entries: Sequence[Value]) -> Value:
+    """The entry at a place, the nearest one where there is none."""
+    shape = np.broadcast_shapes(*(np.shape(e) for e in (place, *entries)))
+    table = np.stack([np.broadcast_to(e, shape) for e in entries])
+    return np.take_along_axis(table, np.clip(np.broadcast_to(place, shape), 0, len(entries) - 1)[None], 0)[0]
 
 
 def unit_of(carrier: Carrier, exact: bool) -> Tuple:

@@ -19,6 +19,7 @@ from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.number import (
     NUMPY,
+    PLAIN,
     Array,
     Tuple,
     Value,
@@ -27,10 +28,12 @@ from tinygpu.category.number import (
     constant,
     divided,
     folded,
+    indices,
     quiet,
     real,
     rounded,
     spread,
+    tabled,
     ufunc,
     unit,
     unit_of,
@@ -38,7 +41,7 @@ from tinygpu.category.number import (
 )
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.real import REAL
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
+from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.record import dataclass, replace
 
 Mask: TypeAlias = Array | None
@@ -101,6 +104,8 @@ def evaluate(
 
 
 def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Value:
+    if type(term) is App and term.dtype == INDEX and term.op in PLAIN:  # nearly all of an address
+        return indices(term.op, [_value(a, env, mask, c) for a in term.args])
     match term:
         case Const(value, dtype):
             return constant(value, dtype, c.exact)
@@ -113,7 +118,7 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
         case App("and" | "or" as op, args):
             return _logic(op, args, env, mask, c)
         case App("table", (place, *entries), dtype):
-            return _table(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
+            return tabled(_value(place, env, mask, c), [_value(e, env, mask, c) for e in entries])
         case App(op, (value, which)) if op in SHUFFLES:
             return c.exchange(term, _value(value, env, mask, c), _value(which, env, mask, c), mask)
         case App("pack", args):
@@ -122,7 +127,7 @@ def _value(term: Term, env: Mapping[str, Value], mask: Mask, c: _Context) -> Val
             return _value(value, env, mask, c)[place]
         case App(op, (a, b)) if isinstance(op, Carrier):
             return _joined(op, _value(a, env, mask, c), _value(b, env, mask, c), c)
-        case App(op, args, dtype):
+        case App(op, args):
             return _apply(term, [_value(a, env, mask, c) for a in args], mask, c)
         case Fold():
             return _fold(term, env, mask, c)
@@ -200,14 +205,8 @@ def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask
     return known
 
 
-def _table(place: Value, entries: list[Value]) -> Value:
-    shape = np.broadcast_shapes(*(np.shape(e) for e in (place, *entries)))
-    table = np.stack([np.broadcast_to(e, shape) for e in entries])
-    return np.take_along_axis(table, np.clip(np.broadcast_to(place, shape), 0, len(entries) - 1)[None], 0)[0]
-
-
 def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
-    if term.dtype == REAL or term.args[0].dtype == REAL:
+    if REAL in (term.dtype, term.args[0].dtype):
         return real(term, args, mask)
     match term.op:
         case "not":
@@ -239,6 +238,8 @@ def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
 
 def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
     """A quotient or remainder. Integers of the data are divided only where nothing is negative, so that every machine rounds alike."""
+    if term.dtype == INDEX and type(b) is int and b > 0:
+        return divided(term.op, a, b)
     _told(term, unmet(term.op, term.dtype, (a, b)) if term.dtype in SIGNED and not c.exact else np.asarray(b == 0), mask, c)
     out = divided(term.op, a, b)
     if c.undefined is not None and c.exact and term.dtype in SIGNED:
@@ -248,8 +249,7 @@ def _divide(term: App, a: Value, b: Value, mask: Mask, c: _Context) -> Value:
 
 def _told(term: App, outside: Array, mask: Mask, c: _Context) -> None:
     """Who asked hears of the points where an operation on integers has no value."""
-    where = outside if mask is None or not outside.any() else np.logical_and(outside, mask)
-    if where.any():
+    if (where := outside if mask is None or not outside.any() else np.logical_and(outside, mask)).any():
         c.on_zero(term, where)
 
 
@@ -291,8 +291,8 @@ def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[i
     """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
     if fold.dtype == REAL:
         return reals.folded(fold.monoid, total, values, held, shape)
-    nothing = unit(fold.monoid, fold.dtype, c.exact)
-    values = rounded(values if held is None else np.where(held, values, nothing), fold.dtype, c.exact)
+    values = values if held is None else np.where(held, values, unit(fold.monoid, fold.dtype, c.exact))
+    values = rounded(values, fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))
     combine = ufunc(fold.monoid)
     if fold.dtype == "bf16" and not c.exact:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from tinygpu import pipeline
 from tinygpu.category.smtlib import name_of
-from tinygpu.category.solver import roomy
+from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
@@ -181,8 +181,7 @@ def _shown(claim: tuple[str, str, str, str]) -> str:
 def spread(work: Callable[[T], R], items: Sequence[T], jobs: int, few: int) -> Iterator[R]:
     """`work` of every item, in order, in several processes where there are more than a few."""
     if jobs < 2 or len(items) <= few:
-        roomy()
         yield from map(work, items)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), roomy) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), prepare) as pool:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * jobs))))

@@ -67,7 +67,7 @@ def stage_text(machine: Machine, stage: str) -> str:
         from tinygpu.program.render import render, shown
 
         if machine.use is not None:  # before fragments are written out, as one would write it
-            from tinygpu.derive.use import used
+            from tinygpu.derive.uses import used
 
             made = used(machine).program
             return shown(made.body if made else ())

@@ -21,7 +21,7 @@ from tinygpu.syntax.tree import Evaluate, LaunchClause
 def derive(machine: Machine) -> Program:
     """`machine → program`. Raises TinygpuError where the machine needs what this version does not derive."""
     if machine.use is not None:
-        from tinygpu.derive.use import used
+        from tinygpu.derive.uses import used
 
         return derive(used(machine))
     if machine.program is not None:

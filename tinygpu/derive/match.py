@@ -48,9 +48,6 @@ def matched(machine: Machine, problems: Problems) -> Matched | None:
     if not any(has(arch, needed) for needed in instruction.archs):
         say("TG182.arch", use.span, name=instruction.name, arch=arch, known=instruction.archs)
         return None
-    if instruction.unit:
-        say("TG182.later", use.span, name=instruction.name)
-        return None
     if substitute(own[0].body, phase.owner.by_axis) != substitute(
         folds[0].body, out.owner.by_axis | folded_at(phase, own[0], folds[0])
     ):

@@ -8,7 +8,7 @@ element of a fragment is digits of factors, so what a thread of the machine read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import conflict_free
@@ -16,35 +16,19 @@ from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
 from tinygpu.category.text import claimed
-from tinygpu.derive.factors import names_taken
-from tinygpu.derive.match import matched
 from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
-from tinygpu.model.machine import Machine
-from tinygpu.model.problems import Problems
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 
 Body = tuple[tree.Statement, ...]
 NONE = tree.Number("0")
 PIECE = 16  # bytes of a row that a lane names
-
-
-def used(machine: Machine) -> Machine:
-    """`machine → the same with the program that its instruction makes of it`. Raises TinygpuError, TG184."""
-    problems = Problems()
-    found = matched(machine, problems)
-    problems.stop()
-    assert found is not None and machine.use is not None
-    text = Text(found, names_taken(machine))
-    launch = machine.launches[0]
-    whole = replace(launch, block=(*launch.block, *machine.use.lanes), phases=(), stages=(), time=())
-    return replace(machine, launches=(whole,), program=tree.ProgramClause(text.body(), span=machine.use.span), use=None)
 
 
 @dataclass(slots=True)
@@ -59,6 +43,24 @@ class Text:
     def fresh(self, name: str) -> str:
         return claimed(name, self.taken, "")
 
+    @property
+    def in_registers(self) -> tuple[Operand, ...]:
+        """The operands that lanes have in registers, the target first."""
+        return self.of.instruction.operands
+
+    @property
+    def told(self) -> Body:
+        """What stands behind copies, before what was copied is used."""
+        return (tree.Sync("barrier"),)
+
+    def ended(self, slots: int) -> Body:
+        """What stands behind a loop in which so many tiles take turns."""
+        return ()
+
+    def under_way(self, slots: int) -> int:
+        """How many turns' instructions are under way when the next one begins."""
+        return 0
+
     def body(self) -> Body:
         """The statements of the program."""
         of, one = self.of, self.of.instruction
@@ -68,7 +70,7 @@ class Text:
         shared = tuple(self.array(o, of.stages[o.name]) for o in one.operands if o in first.values())
         held = tuple(
             tree.Fragment(self.fragments[o.name], o.dtype, tuple(map(number, of.extents(o))), one.name, o.name)
-            for o in one.operands
+            for o in self.in_registers
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
         body: Body = (start, *self.nest(of.folds), *self.stored())
@@ -90,23 +92,29 @@ class Text:
         return (tree.For(axis.name, expression(axis.extent), body, "time"),)
 
     def ring(self, axis: Axis, slots: int, inner: Body) -> Body:
-        """A loop whose tiles take turns: in each turn that of n − 1 turns later is begun."""
-        turn, ahead = Var(self.fresh("p")), Var(axis.name) + (slots - 1)
+        """A loop whose tiles take turns: in each turn that of n − 1 turns later is begun, fewer where tiles are for what is under way."""
+        far = slots - 1 - self.under_way(slots)
+        turn, ahead = Var(self.fresh("p")), Var(axis.name) + far
         begun = (*self.copies(axis.name, turn, turn), tree.Sync("commit"))
         further = (*self.copies(axis.name, ahead, ahead % slots), tree.Sync("commit"))
-        body = (tree.Sync("wait", number(slots - 2)), tree.Sync("barrier"), *further, *inner)
+        body = (tree.Sync("wait", number(far - 1)), *self.told, *further, *inner)
         around = self.of.outer or axis is not self.of.folds[0]
         again = (tree.Sync("wait", number(0)), tree.Sync("barrier")) if around else ()
-        first = tree.For(turn.name, number(slots - 1), begun, "time")
-        return (*again, first, tree.For(axis.name, expression(axis.extent), body, "time"))
+        first = tree.For(turn.name, number(far), begun, "time")
+        return (*again, first, tree.For(axis.name, expression(axis.extent), body, "time"), *self.ended(slots))
 
     def array(self, operand: Operand, stage: Stage) -> tree.Array:
         """The tile of an operand in shared memory; without a layout it is the one in which no two of eight rows are in one bank."""
         extents = [*([stage.ring] if stage.ring else []), *(stage.sides[axis].extent for axis in long(stage))]
         dtype = self.of.machine.op.tensor(stage.tensor).dtype
+        return tree.Array(
+            "shared", self.tiles[stage.name], dtype, tuple(map(number, extents)), (), self.laid(operand, stage, dtype)
+        )
+
+    def laid(self, operand: Operand, stage: Stage, dtype: str) -> tree.Place | None:
+        """How it lies: as is said, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
-        place = placed(stage.layout) or (self.spread(dtype, extents[-1]) if rows else None)
-        return tree.Array("shared", self.tiles[stage.name], dtype, tuple(map(number, extents)), (), place)
+        return placed(stage.layout) or (self.spread(dtype, stage.sides[long(stage)[-1]].extent) if rows else None)
 
     def spread(self, dtype: str, row: int) -> tree.Place | None:
         """Pieces of 16 bytes, exchanged by rows."""
@@ -117,7 +125,7 @@ class Text:
     def filled(self, at: str) -> Body:
         """The copies at a place, and the barrier behind them."""
         copies = self.copies(at)
-        return (*copies, tree.Sync("barrier")) if copies else ()
+        return (*copies, *self.told) if copies else ()
 
     def copies(self, at: str, turn: Term | None = None, slot: Term | None = None) -> Body:
         """The copies at a place: into a slot, those of another turn of that loop."""
@@ -209,10 +217,14 @@ class Text:
             x: of.registers[x][0].name if len(of.registers[x]) == 1 else self.fresh(f"{x}t") for x, n in tiles.items() if n > 1
         }
         start = {x: tree.Binary("*", tree.Name(names[x]), number(of.boxes[x])) if x in names else NONE for x in of.boxes}
-        cells = (tree.Cell(self.fragments[o.name], tuple(start[x] for x in of.indices[o.name])) for o in of.instruction.operands)
-        step = tree.Instruct(of.instruction.name, tuple(cells))
+        cells = tuple(self.operand(o, start) for o in of.instruction.operands)
+        step = tree.Instruct(of.instruction.name, cells, bool(of.instruction.unit))
         (made,) = looped([(names[x], tiles[x]) for x in names], (step,), of.span)
         return made
+
+    def operand(self, operand: Operand, starts: Mapping[str, tree.Expr]) -> tree.Cell:
+        """A tile, by where it begins along each index."""
+        return tree.Cell(self.fragments[operand.name], tuple(starts[x] for x in self.of.indices[operand.name]))
 
     def stored(self) -> Body:
         """The output, of what the instructions leave: in memory, or in a tile that is copied there."""

@@ -69,6 +69,8 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
     if work is None:
         say("TG184.lanes", clause.lanes.span, level=found[0].level, count=TOGETHER[found[0].level])
         return clauses, None
+    for lane in lanes:
+        scope.hides(lane.name, lane.span, "the factor")
     mine = tree.Own(
         "register",
         tuple(tree.Sized(factors[n], tree.Number(str(box)), span=clause.span) for n, box in boxes.items()),

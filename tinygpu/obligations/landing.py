@@ -55,12 +55,13 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
 
 
 def begun(launch: Launch, access: Access) -> tuple[str, Instruction | None]:
-    """The unit on which a step touches a cell, empty where the thread does; and the instruction that it is of."""
+    """The unit on which a step touches a cell, empty where the thread does; and the instruction that it is of, where it is its accumulator and nothing else."""
     bodies = list(at(launch.body, access.place.path))
     step, before = bodies[-1][0][bodies[-1][1]], [inner[here - 1] for inner, here in bodies if here]
     unit = step.pending if isinstance(step, Assign) and (access.write or step.pending != COPY) else ""
-    one = next((s.begins.instruction for s in before if isinstance(s, Sync) and s.begins), None)
-    return unit, one if unit not in ("", COPY) else None
+    one = next((s.begins for s in before if isinstance(s, Sync) and s.begins), None)
+    alone = one and isinstance(step, Assign) and [n for n, _ in one.operands if n == access.array] == [step.target]
+    return unit, one.instruction if one and alone and unit not in ("", COPY) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,5 +61,5 @@ def folded(one: Instruction, operand: Operand) -> bool:
 
 
 def starts(one: Instruction, operand: Operand, extents: Sequence[int], layout: Layout) -> tuple[int, int]:
-    """What the last two indices of the first element of a tile have to be multiples of."""
-    return ROWS, PIECE // BYTES[operand.dtype] if folded(one, operand) else layout.panels or extents[-1]
+    """What the last two indices of the first element of a tile have to be multiples of, so that it is in one piece of its rows."""
+    return ROWS, operand.shape[operand.beside] if folded(one, operand) else layout.panels or extents[-1]

@@ -59,10 +59,14 @@ def matrix(text: str, form: str) -> Any:
                 near = builder.addrspacecast(builder.gep(given[2 * at], [first]), ir.PointerType(item, 3))
                 held[name] = [builder.ptrtoint(near, word)]
                 continue
-            if way == "tile":  # in units of 16 bytes
-                near = builder.addrspacecast(builder.gep(given[2 * at], [first]), ir.PointerType(item, 3))
-                place = builder.zext(builder.lshr(builder.ptrtoint(near, word), word(4)), ir.IntType(64))
-                held[name] = [builder.or_(place, ir.IntType(64)(int(count[0])))]
+            if way == "tile":  # in units of 16 bytes, of which arrays and tiles are whole ones
+                long, near = ir.IntType(64), builder.addrspacecast(given[2 * at], ir.PointerType(item, 3))
+                base, far = (
+                    builder.ptrtoint(near, word),
+                    builder.mul(builder.trunc(first, word) if first.type.width > 32 else first, word(context.get_abi_sizeof(item))),
+                )
+                begin, inside = (builder.zext(builder.lshr(n, word(4)), long) for n in (base, far))
+                held[name] = [builder.add(builder.add(begin, long(int(count[0]))), inside)]
                 continue
             data = context.make_array(kind)(context, builder, given[2 * at]).data
             cells = [builder.gep(data, [builder.add(first, first.type(n))]) for n in range(int(count[0]))]

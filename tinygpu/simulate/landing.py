@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tinygpu.category.number import Array
+from tinygpu.category.term import tensors
 from tinygpu.program.arrays import READ
 from tinygpu.program.call import ASYNC, COPY, UNITS, Call, Commit, Fence, Wait
 from tinygpu.program.step import WARP, Assign, Step
@@ -123,7 +124,7 @@ class Flights:
     extents: tuple[int, ...]
     size: int
     each: int
-    begun: dict[tuple[str, bool, bool], Mark] = field(default_factory=dict)
+    begun: dict[tuple[str, bool, bool, bool], Mark] = field(default_factory=dict)
     touched: dict[bool, Mark] = field(default_factory=dict)
     places: list[tuple[Execution, tuple[int, ...]]] = field(default_factory=list)
 
@@ -131,8 +132,10 @@ class Flights:
         """An access, of a unit or of the threads themselves: faults that it makes with earlier ones."""
         groups, verb = clock.late, "writes" if write else "reads"
         assert groups is not None, "where something lands later groups are counted"
-        for (other, writes, _), mark in self.begun.items():
-            if (writes or write) and (unit == COPY or unit != other):  # products on one accumulator are in order
+        step = access.place.step
+        alone = isinstance(step, Assign) and step.target == self.name not in tensors(step.value)
+        for (other, writes, sums, _), mark in self.begun.items():
+            if (writes or write) and not (unit == other != COPY and sums and alone):  # products on one accumulator are in order
                 for point in self.early(access, mark, groups.landed[other]):
                     faults.add(UnderWay(*self.case(access, point, mark), verb, other), access.place.span)
         if unit == COPY:
@@ -144,7 +147,7 @@ class Flights:
         self.places.append((access.place, access.shape))
         if unit:
             for backwards in (False, True):
-                mark = self.begun.setdefault((unit, write, backwards), Mark.of(self.size))
+                mark = self.begun.setdefault((unit, write, alone, backwards), Mark.of(self.size))
                 mark.put(access, groups.ended[unit], len(self.places) - 1, backwards)
         else:
             fences = groups.fences["mma" if groups.held else ASYNC]
@@ -155,7 +158,7 @@ class Flights:
         """What a unit has to be shown before it reads, or writes, a cell."""
         if (mark := self.touched.get(not (groups.held and write))) is not None:
             yield mark, groups.fences[unit if groups.held else ASYNC]
-        for (other, writes, _), begun in self.begun.items():
+        for (other, writes, *_), begun in self.begun.items():
             if other == COPY and writes and not groups.held:
                 yield begun, groups.shown
 

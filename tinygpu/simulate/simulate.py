@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.number import Array as Values
-from tinygpu.category.number import Value, held, load, outside, unwritten, zeros
+from tinygpu.category.number import Value, held, load, outside, quiet, unwritten, zeros
 from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
@@ -72,7 +72,8 @@ def simulate(
     twins = tuple((name, program.op.inplace[name]) for name in program.op.inplace)
     run = Simulation(env, arrays, Faults(cap), [budget, work[0] if work else WORK], order, vectorise, undefined, twins)
     try:
-        run.launches(tuple(enumerate(program.launches)))
+        with quiet():
+            run.launches(tuple(enumerate(program.launches)))
     finally:
         if work:
             work[0] = run.left[1]
