@@ -14,14 +14,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from math import gcd, prod
+from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import Share
-from tests.emit import interpreter
+from tests.conftest import ROOT, Share
+from tests.emit import interpreter, warps
 from tests.emit.hand_programs import transpose
 from tests.emit.interpreter import BlockMemory, Pointer
 from tests.hardware import lanes
@@ -38,8 +39,9 @@ from tinygpu.cost.warps import Tally, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.emit.cuda import cuda_source
 from tinygpu.hardware.arch import CPU
-from tinygpu.pipeline import program
+from tinygpu.pipeline import load, program
 from tinygpu.program.arrays import arrays, shared_places
+from tinygpu.program.call import Sync
 from tinygpu.program.step import Program
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
@@ -56,6 +58,7 @@ TILES = [
     ("saxpy", "saxpy_v4", {"n": 1030}),
     ("histogram", "histogram_shared", {"n": 700, "B": 40}),
 ]
+INSTRUCTED = sorted((ROOT / "tests" / "hardware" / "specs").glob("*.tgpu"))
 THREADS = 1 << 13  # of one run
 LAYOUTS = (Layout(), Layout(pad=1), Layout(pad=2), Layout(swizzle=(5, 0, 5)), Layout(swizzle=(3, 0, 5)))
 
@@ -88,7 +91,7 @@ class Notes:
     def performed(self, text: str, lanes: Sequence[Sequence[Any]]) -> None:
         """One instruction of a warp: the rows that its lanes name, or how much it multiplies."""
         if (product := re.search(r"\.m(\d+)n(\d+)k(\d+)\.", text)) is not None:
-            self.multiplied += prod(map(int, product.groups()))
+            self.multiplied += prod(map(int, product.groups())) // (4 if text.startswith("wgmma") else 1)  # by each warp of a group
             return
         loads, count = text.startswith("ld"), int(re.search(r"\.x(\d)", text)[1])  # type: ignore[index]
         rows = [lane[2:4] if loads else lane[:2] for lane in lanes[: 8 * count]]
@@ -149,6 +152,7 @@ def noted(
 ) -> tuple[dict[Key, Tally], int]:
     """What the threads of the text touch, and the multiply-adds of instructions; they leave the bits that the simulator leaves."""
     notes = Notes(cuda_source(made))
+    later = warps.later
     space_of, arguments_of, wide_copy, perform = (
         interpreter.space_of,
         interpreter.arguments_of,
@@ -199,6 +203,11 @@ def noted(
         notes.performed(text, given)
         perform(text, given)
 
+    def begun(text: str, given: Sequence[Sequence[Any]], *others: Any) -> None:
+        if "mma_async" in text:
+            notes.performed(text, given)
+        later(text, given, *others)
+
     def space(position: SimpleNamespace) -> dict[str, Any]:
         notes.position = position
         names = {"wide_load": lambda n, *_: moved(n, False), "wide_store": lambda n, *_: moved(n, True), "atomic": updated}
@@ -213,6 +222,7 @@ def noted(
         rows = ("apart", lambda array: array)  # what is strided is counted as if it lay in rows
         patch.setattr(interpreter.Copies, "wide_copy", copied)
         patch.setattr(lanes, "perform", performed)
+        patch.setattr(warps, "later", begun)
         for name, instead in (("BlockMemory", Memory), ("space_of", space), ("arguments_of", arguments), rows):
             patch.setattr(interpreter, name, instead)
         outputs = interpreter.run(made, sizes, random_inputs(made.op, sizes, seed=1), bits, wide)
@@ -275,6 +285,14 @@ def test_banks_of_every_layout(layout: Layout, monkeypatch: pytest.MonkeyPatch) 
     compared(transpose(layout, "transposed"), {"M": 64, "N": 64}, monkeypatch)
 
 
+@pytest.mark.parametrize("path", INSTRUCTED, ids=lambda path: path.stem)
+def test_rows_of_instructions_and_what_they_multiply(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pads, with a half of the lanes, stored, in tiles that borders cut."""
+    for one in load(path).machines:
+        for some in ((33, 32, 48, 16), (33, 21, 17, 9)):
+            compared(unpack(program(one)), dict(zip(one.op.sizes, some, strict=False)), monkeypatch)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("spec", STEMS)
 def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share) -> None:
@@ -286,12 +304,11 @@ def test_every_machine(spec: str, monkeypatch: pytest.MonkeyPatch, share: Share)
 
 
 def few(made: Program) -> list[dict[str, int]]:
-    """Sizes around the edges of tiles for few threads, and some of which one is 0; none at which only a block's memory is wide."""
-    every = [
-        s
-        for s in [*edges(made, 12, seed=3)][2:]
-        if threads(made, s) <= THREADS and (not made.shared or takes_wide(made, s) is not False)
-    ]
+    """Sizes around the edges of tiles for few threads, and some of which one is 0."""
+    most = THREADS >> 5 * any(
+        isinstance(step, Sync) and step.begins is not None for step in made.steps
+    )  # of instructions each is long
+    every = [s for s in [*edges(made, 12, seed=3)][2:] if threads(made, s) <= most]
     empty = [s for s in every if not min(s.values(), default=0) and not made.op.promises]  # of nothing no promise is kept
     return [s for s in every if min(s.values(), default=0)][:1] + empty[:1]
 

@@ -13,8 +13,10 @@ import pytest
 from tests.conftest import ROOT
 from tests.emit import interpreter
 from tests.program.library import machine
+from tinygpu.cost.data import as_data
 from tinygpu.cost.measure import Cost, measure
 from tinygpu.cost.on_device import Assembled, filled, hidden
+from tinygpu.cost.table import page
 from tinygpu.hardware.arch import device_named
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import load_text, program
@@ -77,6 +79,9 @@ def test_registers_of_fragments() -> None:
     assert guessed.resident is not None and said.resident is not None
     assert (guessed.resident.blocks, guessed.resident.because) == (9, "shared memory") and guessed.waves is None
     assert (said.resident.blocks, said.resident.because) == (5, "registers")
+    assert "occupancy   9 blocks at once or fewer (by shared memory); registers are not known" in page(
+        cost, "", None, "sm_90", [guessed]
+    )
 
 
 def test_the_law_of_little_by_hand() -> None:
@@ -88,6 +93,7 @@ def test_the_law_of_little_by_hand() -> None:
     found = hidden(cost, 0, h100, on)
     assert found is not None and (found.underway, found.blocks, found.groups) == (5 * 2 * 8192, 5, 1)
     assert found.needs == pytest.approx(273e-9 * 3.35e12 / 132)
+    assert as_data(cost, h100, "sm_90", [on])["latency"][0]["needed_groups"] == 1
     assert all(d is not None and hidden(cost, 0, d, on) is None for d in others)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tinygpu.cost.closed import shown
 from tinygpu.cost.counted import Count
 from tinygpu.cost.measure import Cost, Line
-from tinygpu.cost.on_device import Filled, bounds, turns_of_banks, without_caches
+from tinygpu.cost.on_device import Filled, bounds, hidden, turns_of_banks, without_caches
 from tinygpu.hardware.arch import Device
 
 MEETINGS = {f"{name}_a_thread": name for name in ("barriers", "warp_barriers", "shuffles")}
@@ -26,6 +26,7 @@ LINE = {"element": "element", "space": "access.array.space.name", "stores": "acc
 FILLED = {"registers": "assembled.registers", "spill_bytes": "assembled.spill_bytes", "shared_bytes": "assembled.shared_bytes",
           "blocks_at_once": "resident.blocks", "warps": "resident.warps", "most_warps": "resident.most", "limit": "resident.because",
           "waves": "waves", "tail": "tail"}  # fmt: skip
+HIDDEN = {"under_way_bytes": "underway", "blocks": "blocks", "needed_bytes": "needs", "needed_groups": "groups"}
 
 
 def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequence[Filled] = ()) -> dict[str, Any]:
@@ -45,6 +46,7 @@ def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequen
         "arch": arch or None,
         "device": device.name if device else None,
         "occupancy": [columns(one, FILLED) for one in on],
+        "latency": [columns(hidden(cost, n, device, one), HIDDEN) for n, one in enumerate(on)] if device else [],
         "bounds": [{"what": b.what, "seconds": b.seconds} for b in bounds(cost, device)] if device else [],
         "without_caches_seconds": without_caches(cost, device) if device else None,
         "turns_of_banks_seconds": turns_of_banks(cost, device) if device else None,

@@ -19,17 +19,18 @@ from tinygpu.record import replace
 def without_conflicts(cost: Cost, name: str) -> Layout | None:
     """The first of a few layouts with which no access to an array waits: pieces that move at once stay pieces."""
     every = [made for one in cost.lines if one.array == name for made in one.made]
-    last = every[0].array.extents[-1:]
-    row = last[0].value if last and isinstance(last[0], Const) else 0
-    piece = max(access.lanes for access in every)
-    return next((layout for layout in layouts(int(row), piece, every[0].item) if free(cost, every, layout)), None)
+    array, piece = every[0].array, max(access.lanes for access in every)
+    last = array.extents[-1:]
+    row = array.layout.panels or (int(last[0].value) if last and isinstance(last[0], Const) else 0)
+    made = (replace(layout, panels=array.layout.panels) for layout in layouts(row, piece, every[0].item))
+    return next((layout for layout in made if free(cost, every, layout)), None)
 
 
 def layouts(row: int, piece: int, item: int) -> Iterator[Layout]:
     """A swizzle, which takes no memory, and pads.
 
-    >>> [(one.pad, one.swizzle) for one in layouts(32, 8, 2)]
-    [(0, (2, 3, 3)), (8, None), (16, None)]
+    >>> [*map(said, layouts(32, 8, 2))]
+    ['swizzle(2, 3, 3)', 'pad 8', 'pad 16']
     """
     if row and (swizzle := conflict_free(row, piece, item)) is not None:
         yield Layout(swizzle=swizzle)
@@ -50,4 +51,5 @@ def said(layout: Layout) -> str:
     >>> said(Layout(pad=8)), said(Layout(swizzle=(2, 3, 3)))
     ('pad 8', 'swizzle(2, 3, 3)')
     """
-    return f"swizzle{layout.swizzle}" if layout.swizzle else f"pad {layout.pad}"
+    own = f"swizzle{layout.swizzle}" if layout.swizzle else f"pad {layout.pad}"
+    return f"panels {layout.panels} {own}" if layout.panels else own

@@ -16,7 +16,7 @@ from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.operations import KINDS, flops_of
 from tinygpu.cost.sites import MEETINGS, Access, Site, Work, sites
 from tinygpu.cost.underway import Underway, underway
-from tinygpu.cost.warps import WORD_BYTES, Tally, known, tally
+from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
@@ -56,8 +56,8 @@ class Line:
 
     @property
     def copied(self) -> bool:
-        """Whether the hardware copies what is stored, later: 4 bytes or more at once."""
-        return any(made.pending and made.bytes >= WORD_BYTES for made in self.made)
+        """Whether the hardware copies what is stored, later."""
+        return any(made.pending for made in self.made)
 
     @property
     def element(self) -> str:
@@ -138,8 +138,7 @@ def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
     program = unpack(program)
     taken = takes_wide(program, sizes)
     counter = Counter(program, sizes)
-    plain = sites(program, wide=False)
-    emitted = sites(program, wide=True) if taken else plain
+    plain, emitted = sites(program), sites(program, wide=bool(taken))
     lines = lines_of(program, plain, emitted, counter)
     launches = tuple(_launch(program, n, plain, lines, counter) for n in range(len(program.launches)))
     outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)

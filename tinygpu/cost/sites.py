@@ -1,6 +1,6 @@
 """Sites: every place of a program where threads touch memory, compute, or meet, with what stands around it.
 
-Comes in: a program, and whether its kernels take their wide accesses. Goes out: accesses, operations and meetings, each under loops
+Comes in: a program, and whether its kernels take their wide accesses, or nothing of kernels. Goes out: accesses, operations and meetings, each under loops
 and a guard. The one idea: what lies between the barriers of an instruction is what its lanes do, so the hardware does it:
 rows that lanes name, and multiply-adds.
 """
@@ -35,12 +35,12 @@ from tinygpu.category.term import (
     substitute,
 )
 from tinygpu.cost.operations import either, evaluated, kind_of
+from tinygpu.derive.later import copied
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
 from tinygpu.program.call import Applied, Call, Sync
-from tinygpu.program.pending import source
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
@@ -121,7 +121,7 @@ class _Walk:
 
     program: Program
     number: int
-    wide: bool
+    wide: bool | None
     known: Mapping[str, Array]
     statements: int = 0
 
@@ -130,8 +130,9 @@ class _Walk:
         return Where(self.number, axes, guard, self.statements, span)
 
 
-def sites(program: Program, wide: bool = True) -> tuple[Site, ...]:
-    """`program without carriers → its sites`, in order. With `wide`, its kernels take the wide accesses where all lanes are inside."""
+def sites(program: Program, wide: bool | None = None) -> tuple[Site, ...]:
+    """`program without carriers → its sites`, in order: of the program as it stands, element by element; or of its kernels, which with `wide` make the wide
+    accesses where all lanes are inside, and without it those that are always wide."""
     walks = [(launch, _Walk(program, number, wide, arrays(program))) for number, launch in enumerate(program.launches)]
     return tuple(site for launch, walk in walks for site in _body(walk, launch.body, launch.turns, TRUE))
 
@@ -143,7 +144,7 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Sync(begins=Applied() as one):
                 yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
                 list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
-            case For(axis, inner) if axis.sort == "vector" and walk.wide:
+            case For(axis, inner) if axis.sort == "vector" and walk.wide is not None:
                 yield from _vector(walk, step, axes, guard)
             case For(axis, inner):
                 yield from _body(walk, inner, (*axes, axis), guard)
@@ -185,25 +186,21 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
     around = (*launch.grid, *launch.block, *axes)
     outer, inner = hoisted(loop, {a.name for a in around} | set(walk.program.op.sizes))
     wides = wide_in(walk.program, walk.number, inner, around)
+    copy = copied(inner, wides)
     asked = [w.condition for w in wides if not w.always]
-    shared = conjunction(*asked[:1])
-    guard = conjunction(guard, outer)
-    match inner.body:
-        case (Assign(pending="copy") as step,):
-            copies = {w.access for w in wides} == {step, source(step.value)}
-        case _:
-            copies = False
+    wides = tuple(w for w in wides if walk.wide or (w.always and copy is None))
+    shared, guard = conjunction(*asked[:1]), conjunction(guard, outer)
     for site in _body(walk, inner.body, (*axes, loop.axis), guard):
         wide = next((w for w in wides if _same(w, site)), None)
         if wide is None or not isinstance(site, Access):
             yield site
             continue
-        pending = copies and site.stores
+        pending = copy is not None and site.stores
         whole = TRUE if wide.always and not pending else shared
         yield replace(_moved(site, wide, axes, conjunction(guard, whole)), pending=pending)
-        if shared != TRUE and pending:  # what is not copied is 0, and stored
+        if shared != TRUE and copy is not None and pending and copy.at_once:  # what is not copied is 0, and stored
             yield _moved(site, wide, axes, conjunction(guard, negation(shared)))
-        elif shared != TRUE and not wide.always:
+        elif shared != TRUE and (pending or not wide.always):
             yield replace(site, where=site.where.under(negation(shared)))
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygpu.category.layout import PLAIN, swizzled
 from tinygpu.category.layout import address as shared_address
+from tinygpu.category.layout import swizzled
 from tinygpu.category.linear import Polynomial, polynomial, term_of
 from tinygpu.category.term import Const, Term, reads, variables
 from tinygpu.category.to_numpy import evaluate
@@ -79,7 +79,7 @@ def _near(launch: Launch, access: Access) -> Term:
     if layout.swizzle is None:
         return shared_address(extents, layout, access.first)
     period, threads = max(2 ** sum(layout.swizzle), GROUP_BYTES // access.item), {a.name for a in launch.block}
-    whole = polynomial(shared_address(extents, PLAIN, access.first)).items()
+    whole = polynomial(shared_address(extents, replace(layout, swizzle=None), access.first)).items()
     near: Polynomial = {m: by for m, by in whole if by % period or any(variables(t) & threads or reads(t) for t in m)}
     return swizzled(term_of(near), layout)
 

@@ -16,7 +16,6 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     TRUE,
-    App,
     Axis,
     Const,
     Read,
@@ -26,14 +25,13 @@ from tinygpu.category.term import (
     conjuncts,
     negation,
     rebuild,
-    variables,
 )
 from tinygpu.category.text import claimed
+from tinygpu.derive.later import copied
 from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
 from tinygpu.program.call import Call
-from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
@@ -41,7 +39,6 @@ from tinygpu.record import dataclass, replace
 from tinygpu.schedule.bound import tight
 from tinygpu.schedule.told import ended
 
-LEAST = 4  # bytes that a copy moves at once
 LAUNCHED = Var("wide", BOOL)  # whether the launcher has seen to what wide accesses of global memory ask
 MOVES = ("load", "store", "streaming_store")  # sorts of loops that are one access
 COPY = "copy"  # and of those that are one copy, which lands later
@@ -128,8 +125,8 @@ class _Widened:
         conditions of all lanes around everything."""
         outer, loop = hoisted(loop, {a.name for a in axes} | set(self.program.op.sizes))
         found = wide_in(self.program, self.number, loop, axes)
-        if copied := self.copied(loop, found):
-            return copied if outer == TRUE else (If(outer, copied),)
+        if copy := self.copied(loop, found):
+            return copy if outer == TRUE else (If(outer, copy),)
         moves = {w: claimed(f"{w.tensor}_{loop.axis.name}", self.taken) for w in found}
         always, quick = ({w: cells for w, cells in moves.items() if w.always is which} for which in (True, False))
         inside = (*axes, loop.axis)
@@ -145,23 +142,20 @@ class _Widened:
     def copied(self, loop: For, found: tuple[Wide, ...]) -> tuple[Step, ...]:
         """A loop that is a copy which lands later: at once where the kernel is wide and all lanes are inside, else element by element, which has landed
         where it stands. Nothing for any other loop."""
-        match loop.body:
-            case (Assign(pending="copy") as step,) if {w.access for w in found} == {step, source(step.value)}:
-                far = next(w for w in found if not w.stores)
-                if far.bytes >= LEAST and (element := source(step.value)) is not None:
-                    begun = replace(step, value=element, guard=TRUE)
-                    quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
-                    slow = (replace(loop, body=(replace(step, pending=""),)),)
-                    if not at_once(step, far):
-                        asked = conjunction(LAUNCHED, far.condition)
-                        return (If(asked, quick), If(negation(asked), slow))
-                    near = next(w for w in found if w.stores)
-                    cells, lane = claimed(f"{near.tensor}_{loop.axis.name}", self.taken), (Var(loop.axis.name),)
-                    nought = replace(loop, body=(Assign(cells, lane, fill(element.dtype)),))
-                    none = (Array(cells, near.array.dtype, (Const(near.count),), LOCAL), nought, self.moved(near, cells))
-                    both = (If(far.condition, quick), If(negation(far.condition), none)) if far.condition != TRUE else quick
-                    return (If(LAUNCHED, both), If(negation(LAUNCHED), slow))
-        return ()
+        if (copy := copied(loop, found)) is None:
+            return ()
+        begun = replace(copy.step, value=copy.element, guard=TRUE)
+        quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
+        slow = (replace(loop, body=(replace(copy.step, pending=""),)),)
+        if not copy.at_once:
+            asked = conjunction(LAUNCHED, copy.far.condition)
+            return (If(asked, quick), If(negation(asked), slow))
+        near, inside = copy.near, copy.far.condition
+        cells, lane = claimed(f"{near.tensor}_{loop.axis.name}", self.taken), (Var(loop.axis.name),)
+        nought = replace(loop, body=(Assign(cells, lane, fill(copy.element.dtype)),))
+        none = (Array(cells, near.array.dtype, (Const(near.count),), LOCAL), nought, self.moved(near, cells))
+        both = (If(inside, quick), If(negation(inside), none)) if inside != TRUE else quick
+        return (If(LAUNCHED, both), If(negation(LAUNCHED), slow))
 
     def between(self, moves: Moves, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Steps between the loads and the stores of wide accesses."""
@@ -175,16 +169,6 @@ class _Widened:
             return For(replace(wide.axis, sort="load"), (Assign(cells, lane, access),))
         axis = replace(wide.axis, sort="streaming_store" if wide.tensor in self.once else "store")
         return For(axis, (Assign(access.target, access.index, Read(cells, lane, access.value.dtype)),))
-
-
-def at_once(step: Assign, far: Wide) -> bool:
-    """Whether in a wide kernel all lanes of a copy are inside of their tensor, or none: they differ only in whether they are in its row, which is made
-    of whole groups of lanes."""
-    match step.value, far.access:
-        case App("select", (guard, _, Const(0 | 0.0))), Read(index=(*_, last)) if step.guard == TRUE:
-            lanes = [part for part in conjuncts(guard) if far.axis.name in variables(part)]
-            return all(part == (last < far.array.extents[-1]) for part in lanes)
-    return isinstance(step.value, Read) and step.guard == TRUE
 
 
 def with_cells(loop: For, moves: Moves) -> tuple[Step, ...]:
