@@ -35,7 +35,7 @@ from tinygpu.category.term import (
     substitute,
 )
 from tinygpu.cost.operations import either, evaluated, kind_of
-from tinygpu.derive.later import copied
+from tinygpu.derive.copies import copied
 from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER

@@ -27,7 +27,7 @@ from tinygpu.category.term import (
     rebuild,
 )
 from tinygpu.category.text import claimed
-from tinygpu.derive.later import copied
+from tinygpu.derive.copies import copied
 from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
