@@ -226,6 +226,7 @@ REFUSED = {  # what is changed, and the message
     "an operand that nobody stages": (USED.replace("  stage B[k, j] at ko in shared ring 4 async\n", ""), "TG184.unstaged"),
     "a tile that no pattern has": (USED.replace("B[k, j] at ko in shared ring 4 async", "B[k, j] at ko in shared ring 4 async { layout pad 8 }"), "TG184.descriptor"),
     "a tile of the other order": (USED.replace("k16_n(", "k16("), "TG184.beside"),
+    "how a tile is copied": (USED.replace("B[k, j] at ko in shared ring 4 async", "B[k, j] at ko in shared ring 4 async {\n  vector v\n}"), "TG184.copy"),
     "a name that a tensor has": (USED.replace("w: 4, lane: 32", "A: 4, lane: 32").replace("by (w,", "by (A,"), "TG103.hides"),
 }  # fmt: skip
 

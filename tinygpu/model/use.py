@@ -71,6 +71,8 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
         return clauses, None
     for lane in lanes:
         scope.hides(lane.name, lane.span, "the factor")
+    for line in (c for stage in clauses.anywhere(tree.Stage) for c in stage.clauses if not isinstance(c, tree.Layout)):
+        say("TG184.copy", line.span, clause.span)
     mine = tree.Own(
         "register",
         tuple(tree.Sized(factors[n], tree.Number(str(box)), span=clause.span) for n, box in boxes.items()),
