@@ -31,7 +31,7 @@ from tinygpu.category.term import (
     text,
 )
 from tinygpu.obligations import wellformed
-from tinygpu.program.call import Commit, Sync, Wait
+from tinygpu.program.call import Commit, Fence, Sync, Wait
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step
 from tinygpu.record import dataclass, replace
 
@@ -50,7 +50,7 @@ PARTS: dict[type, dict[str, str]] = {  # of each kind what may be wrong in it, a
     App: {"args": ""},
 }
 NAMES: dict[type, str] = {  # of steps
-    Array: "array {0.name}", Sync: "barrier of the {0.scope}", Assign: "{0.target} {0.update}=", For: "for {0.axis.name}", If: "if", Ghost: "{0.target} holds", Commit: "commit", Wait: "wait {0.count}",
+    Array: "array {0.name}", Sync: "barrier of the {0.scope}", Assign: "{0.target} {0.update}=", For: "for {0.axis.name}", If: "if", Ghost: "{0.target} holds", Commit: "commit {0.unit}", Wait: "wait {0.unit} {0.count}", Fence: "fence {0.unit}",
 }  # fmt: skip
 OTHERWISE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "le", "ne": "lt", "add": "sub", "sub": "add", "mul": "add"}
 OTHERWISE |= {"min": "max", "max": "min", "floordiv": "ceildiv", "ceildiv": "floordiv", "mod": "floordiv", "and": "or", "or": "and"}
