@@ -210,6 +210,28 @@ def test_tiles_that_lie_each_way_are_found(name: str) -> None:
     np.testing.assert_allclose(found["C"], wanted, rtol=1e-2, atol=1e-2)
 
 
+MISPRINTED = {  # of a kernel: what stands there, and what does something else
+    "a pattern that begins in the middle": ("shared(u16, 1024)", "shared(u16, 32)"),
+    "any GPU of that number": ('(9, 0, "a")', "(9, 0)"),
+    "no fence of registers": ("products_fence(acc, ix(0))", "pass"),
+    "registers that a wait does not hold": ("sync.aligned 0;', 'acc:rw:16')", "sync.aligned 0;', '')"),
+    "a group that is left": ("wait_group.sync.aligned 0;", "wait_group.sync.aligned 1;"),
+    "another tile": ("sA, ix(", "sA, ix(16 + "),
+}  # fmt: skip
+
+
+def test_no_other_text_is_taken() -> None:
+    made = machine(TURN.replace("    shared sA", "    shared extra: f32[8]\n    shared sA"))
+    proof = pipeline.check(made)
+    assert isinstance(proof, Proof)
+    built = [pipeline.built(proof, made)]
+    text = pipeline.module("products.tgpu", built)
+    assert pipeline.validate(text, built) == ()
+    for name, (old, new) in MISPRINTED.items():
+        assert old in text, name
+        assert pipeline.validate(text.replace(old, new, 1), built), name
+
+
 REFUSED = {  # what is changed, and the message
     "it is not said to land later": (TURN.replace("async wgmma", "wgmma"), "TG182.later"),
     "another architecture": (TURN.replace("sm_90a", "sm_90"), "TG182.arch"),

@@ -24,8 +24,6 @@ from tinygpu.model.use import Use, extents
 from tinygpu.record import dataclass
 from tinygpu.syntax.target import ARCHITECTURES
 
-SUMS = ("add", "mul")
-
 
 @dataclass(frozen=True)
 class Matched:

@@ -67,7 +67,13 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
         return clauses, None
     lanes, work = _lanes(clause, clauses, TOGETHER[found[0].level], scope)
     if work is None:
-        say("TG184.lanes", clause.lanes.span, level=found[0].level, count=TOGETHER[found[0].level])
+        say(
+            "TG184.lanes",
+            clause.lanes.span,
+            level=found[0].level,
+            count=TOGETHER[found[0].level],
+            lanes="lane" if found[0].level == "warp" else "(w, lane)",
+        )
         return clauses, None
     for lane in lanes:
         scope.hides(lane.name, lane.span, "the factor")

@@ -115,6 +115,9 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
 
 def waited(count: tree.Expr | None, unit: str, span: Span, reader: Reader) -> Wait | None:
     """`wait 1`, `wait mma 1`: the number of groups that may be under way is known."""
+    if isinstance(count, tree.Name) and count.name in PRODUCTS:
+        reader.problems.say("TG183.count", span, name=count.name, largest=MOST_GROUPS)
+        return None
     most = None if count is None else index(count, reader.constants())
     if isinstance(most, Const) and 0 <= most.value <= MOST_GROUPS:
         return Wait(int(most.value), unit, span)

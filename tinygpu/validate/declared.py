@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import Const
-from tinygpu.program.arrays import STATIC_BYTES, in_block, shared_bytes, shared_places
+from tinygpu.program.arrays import CARVE_BYTES, PATTERN_BYTES, STATIC_BYTES, described, in_block, shared_bytes, shared_places
 from tinygpu.program.step import Launch, arrays_in
 from tinygpu.validate.meaning import in_memory, in_register
 from tinygpu.validate.typed import Atom, Cells, Differs, Number, Pointer, Thing, unread
@@ -96,8 +96,8 @@ def _shape(node: ast.expr) -> tuple[int, ...]:
 def carved(
     inner: ast.FunctionDef, declared: Mapping[str, ast.stmt], launch: Launch, names: Mapping[str, Thing], dynamic: int
 ) -> Iterator[tuple[ast.stmt, str, Thing]]:
-    """The block's arrays: pieces of its memory, apart from each other, inside of it, each at a multiple of 16 bytes."""
-    wanted = list(in_block(launch))
+    """The block's arrays: pieces of its memory, apart from each other, inside of it, each at a multiple of 16 bytes, or of a pattern that a unit finds."""
+    wanted, patterned = list(in_block(launch)), described(launch)
     most = shared_places(launch)[1]
     taken: list[tuple[int, int, str]] = []
     for name, stmt in declared.items():
@@ -117,9 +117,10 @@ def carved(
         size = atom.number or dynamic
         if not (size <= most and (atom.number == 0 or atom.number <= STATIC_BYTES)):
             raise Differs(stmt, f"is a piece of {size} bytes", f"a block has {most} bytes, {STATIC_BYTES} of them static")
-        if start % 16 or not 0 <= start <= end <= size:
+        whole = PATTERN_BYTES if shared.name in patterned else CARVE_BYTES
+        if start % whole or not 0 <= start <= end <= size:
             raise Differs(
-                stmt, f"begins at byte {start} and ends at {end} of {size}", "it begins at a multiple of 16, and ends inside"
+                stmt, f"begins at byte {start} and ends at {end} of {size}", f"it begins at a multiple of {whole}, and ends inside"
             )
         for low, high, other in taken:
             if start < high and low < end:
