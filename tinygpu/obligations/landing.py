@@ -23,8 +23,8 @@ from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, FALSE, TRUE, App, Term, Var, conjunction, equal, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import Instruction
-from tinygpu.obligations.barriers import LATER
-from tinygpu.obligations.between import Flow, fenced, flows, landed, passed
+from tinygpu.obligations.between import LATER, Flow, fenced, flows, landed, passed
+from tinygpu.obligations.edges import edge
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
@@ -97,6 +97,8 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
         told += [conjunction(wait, where) for where in block]
         told += [conjunction(pair.lanes, wait, where) for where in passed(behind, "warp") if where not in block]
         told.append(conjunction(pair.own if unit == COPY else pair.lanes, wait))
+    for where, way in given_away(launch, first, second):
+        told += [conjunction(where, wait) for wait, _ in landed(way, unit)]
     goal = settle(either(told), pair.extents)
     what, verb = "copy" if unit == COPY else "product", "writes" if second.write else "reads"
     labels = (Label(first.span, f"the {what} begins here"), Label(second.span, f"it may be under way where a thread {verb} here"))
@@ -124,6 +126,9 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
             told.append(conjunction(pair.own, landing, fence))
             told += [conjunction(landing, fence, where) for where in passed(behind, "block")]
             told += [conjunction(pair.lanes, landing, fence, where) for where in passed(behind, "warp")]
+    for where, way in given_away(launch, first, second):
+        for landing, after in landed(way, unit) if unit else [(TRUE, way)]:
+            told += [conjunction(where, landing, fence) for fence, _ in fenced(after, ASYNC)]
     goal = settle(either(told), pair.extents)
     labels = (Label(first.span, "written here"), Label(second.span, "read by a unit of its own here"))
     title = f"a unit that reads {first.array} by itself may not see what a thread has written"
@@ -142,6 +147,12 @@ def ready(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
     title = f"a product may have {first.array} before a thread has {verb} it"
     sentence = f"a fence stands between a thread that has {verb} {cell(first)} and a product with it{flow.when}"
     return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, f"put fence {other} before the products")
+
+
+def given_away(launch: Launch, first: Access, second: Access) -> Iterator[tuple[Term, Events]]:
+    """What the thread of the first access passes before it tells, by a ring, that of the second one; and where that is so."""
+    behind = edge(launch.body, first.place.path, second.place.path)
+    return iter(()) if behind is None else behind.passed(launch.body, first.place.path)
 
 
 def cell(access: Access) -> str:

@@ -2,6 +2,8 @@
 
     barrier     commit, wait n        commit mma, wait mma n        fence async        fence mma
 
+    fill tiles at ko { … }            use tiles at ko { … }
+
 Comes in: nothing. Goes out: the steps. The one idea: none of them changes a value; each says something of the order in which things happen.
 """
 
@@ -18,6 +20,7 @@ from tinygpu.record import dataclass, field, replace
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
 COPY, ASYNC = "copy", "async"
+FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
 class Call:
@@ -29,7 +32,7 @@ class Call:
     @property
     def together(self) -> str:
         """Of whom all come here, or none: of a `block`, a `warp`, …; empty where each thread is alone."""
-        return "warp" if getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
+        return "warp" if isinstance(self, Enter | Leave) or getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
 
     @property
     def noun(self) -> str:
@@ -129,4 +132,35 @@ class Fence(Call):
         return "fence_async" if self.unit == ASYNC else f"{UNITS[self.unit]}_fence"
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence
+@dataclass(frozen=True, slots=True)
+class Enter(Call):
+    """From here on the slot of a turn of a ring is the thread's, to `fill` or to `use`: it waits until that slot was given back, or was filled."""
+
+    ring: str
+    way: str
+    turn: Term
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return f"ring_{self.way}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Call):
+    """The thread is done with a slot: that of the turn `behind` this one, as what it has begun on units of their own may be under way."""
+
+    ring: str
+    way: str
+    turn: Term
+    behind: int = 0
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What tells the others."""
+        return f"ring_{'filled' if self.way == FILL else 'used'}"
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave

@@ -18,7 +18,7 @@ from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, reads, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.monoid import Monoids
@@ -51,7 +51,7 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
     step = assign(statement.step, scope.with_indices({a.name: a.extent for a in box}), reader.cells)
     if problems.told > before or step is None:
         return ()
-    of_block = tuple(a for a in axes if a.sort == "block")
+    of_block = tuple(a for a in axes if a.sort == "block" and a.name not in pinned(reader.guards))
     said = Clauses(tuple(c for c in statement.clauses if isinstance(c, IN_A_COPY)))
     if said.every:
         where = conjunction(*reader.op.where, *reader.machine.where)
@@ -163,6 +163,20 @@ def _inside(loops: Sequence[Axis], step: Step, span: Span) -> tuple[Step, ...]:
     for axis in reversed(loops):
         steps = (For(axis, steps, span),)
     return steps
+
+
+def pinned(guards: tuple[Term, ...]) -> set[str]:
+    """The factors of which one value is meant, as conditions around say: a copy there is shared out among the others.
+
+    >>> sorted(pinned((conjunction(equal(Var("g"), 2), Var("w") < 1), equal(Var("lane"), Var("w")))))
+    ['g']
+    """
+    return {
+        one.args[0].name
+        for guard in guards
+        for one in conjuncts(guard)
+        if isinstance(one, App) and one.op == "eq" and isinstance(one.args[0], Var) and isinstance(one.args[1], Const)
+    }
 
 
 # ── in two halves ──────────────────────────────────────────────────────────────────────────────────────────────────

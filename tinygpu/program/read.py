@@ -29,6 +29,7 @@ from tinygpu.program.loops import listed, loop
 from tinygpu.program.parts import Parts
 from tinygpu.program.pending import unchanged
 from tinygpu.program.render import launched
+from tinygpu.program.ring import formed, read_section
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_step
 from tinygpu.program.step import Array, Launch, Program, Step
@@ -46,7 +47,7 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
     """`machine with a program → program`, some `parts` of it derived. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
     reader = Reader(machine, parts)
-    launches = unchanged(machine.op, reader.launches(common(machine.program.body)), reader.problems)
+    launches = formed(unchanged(machine.op, reader.launches(common(machine.program.body)), reader.problems), reader.problems)
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
     return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
@@ -59,7 +60,7 @@ def reread(program: Program) -> Program:
     own = program.machine.instructions if program.machine else ()
     machine = Machine(program.name, program.op, (), arch=program.arch, instructions=own)
     reader = Reader(machine, made=-sum(1 for _ in program.steps), taken=words(text))  # as many more
-    launches = unchanged(program.op, reader.launches(text), reader.problems)
+    launches = formed(unchanged(program.op, reader.launches(text), reader.problems), reader.problems)
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
     return replace(program, launches=launches, where=where, workspaces=tuple(reader.workspaces))
@@ -89,6 +90,7 @@ class Reader:
     made: int = 0
     waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
     written: Written = field(default_factory=Written)
+    guards: tuple[Term, ...] = ()  # around the place
 
     @property
     def op(self) -> Op:
@@ -247,6 +249,8 @@ class Reader:
         """What one statement stands for."""
         if isinstance(statement, tree.For):
             return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
+        if isinstance(statement, tree.Section):
+            return read_section(self, statement, axes)
         if isinstance(statement, tree.Copy | tree.Store):
             return copied(self, statement, axes) if isinstance(statement, tree.Copy) else stored(self, statement)
         return () if (step := read_step(self, statement, axes)) is None else (step,)
