@@ -64,8 +64,8 @@ class CudaBody(Body):
         if not maker:
             return Body.step(self, step)
         first = (
-            step.begins.operands
-            if isinstance(step, Sync) and step.begins
+            step.applied.operands
+            if isinstance(step, Sync) and step.applied
             else [(n, (Const(0),)) for n, _ in self.called.elements(step)]
         )
         return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first])
@@ -100,7 +100,7 @@ class CudaBody(Body):
     def holds(self, body: tuple[Step, ...]) -> bool:
         """Whether steps touch what a lane has of a fragment, whose cells are registers where every index is a number."""
         touched = ({r.tensor for r in reads_of(s)} | ({s.target} if isinstance(s, Assign) else set()) for s in steps(body))
-        called = ({name for name, _ in s.begins.operands} for s in steps(body) if isinstance(s, Sync) and s.begins)
+        called = ({name for name, _ in s.applied.operands} for s in steps(body) if isinstance(s, Sync) and s.applied)
         return any(not self.fragments.isdisjoint(names) for names in (*touched, *called))
 
     def remark(self, found: tuple[Move, ...]) -> str:

@@ -54,7 +54,7 @@ def shared_bytes(array: Array) -> int:
 
 def described(launch: Launch) -> frozenset[str]:
     """The arrays of which instructions take tiles behind descriptors."""
-    begun = (s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins)
+    begun = (s.applied for s in steps(launch.body) if isinstance(s, Sync) and s.applied)
     return frozenset(
         name
         for one in begun

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from tinygpu.category.term import Term
+from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.collective import Instruction
 from tinygpu.record import dataclass, field, replace
@@ -20,6 +20,7 @@ from tinygpu.record import dataclass, field, replace
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
 COPY, ASYNC = "copy", "async"
+TENSOR = "tensor_copy"  # the unit that copies a box at once, which a ring tells of
 FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
@@ -58,13 +59,32 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxed:
+    """A copy of a box by a unit of its own: `target[index] = value` at each point of these axes, which the index ends in."""
+
+    target: str
+    index: tuple[Term, ...]
+    value: Term
+    box: tuple[Axis, ...]
+
+    def mapped(self, change: Callable[[Term], Term]) -> Boxed:
+        """With other terms for the places."""
+        return replace(self, index=tuple(map(change, self.index)), value=change(self.value))
+
+
+@dataclass(frozen=True, slots=True)
 class Sync(Call):
     """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
-    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction and the next one is what its lanes do."""
+    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction, or a copy of a box, and the next one is what its lanes do."""
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    begins: Applied | None = field(default=None, repr=False)
+    begins: Applied | Boxed | None = field(default=None, repr=False)
+
+    @property
+    def applied(self) -> Applied | None:
+        """The instruction that begins here."""
+        return self.begins if isinstance(self.begins, Applied) else None
 
     @property
     def called(self) -> str:
@@ -74,7 +94,7 @@ class Sync(Call):
     @property
     def together(self) -> str:
         """Of whom all come here."""
-        return self.begins.instruction.level if self.begins else "block" if self.scope == "block" else "warp"
+        return self.begins.instruction.level if isinstance(self.begins, Applied) else "block" if self.scope == "block" else "warp"
 
     @property
     def noun(self) -> str:

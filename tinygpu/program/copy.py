@@ -18,7 +18,7 @@ from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, reads, substitute, variables
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, reads, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.monoid import Monoids
@@ -27,9 +27,11 @@ from tinygpu.model.ranges import occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, shared_out, threads_of
 from tinygpu.model.tile import Side
+from tinygpu.program.boxes import unboxed
+from tinygpu.program.call import TENSOR, Boxed, Sync
 from tinygpu.program.space import LOCAL, SPACES
 from tinygpu.program.statement import assign
-from tinygpu.program.step import Array, Assign, For, Step
+from tinygpu.program.step import WARP, Array, Assign, For, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.syntax import tree
@@ -62,6 +64,8 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
     if arrow is None:
         return ()
     loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
+    if statement.by == TENSOR:
+        return _at_once(reader, step, box, loops, made, of_block)
     return _waiting(reader, statement, loops, made) if statement.by else _inside(loops, made, made.span)
 
 
@@ -177,6 +181,29 @@ def pinned(guards: tuple[Term, ...]) -> set[str]:
         for one in conjuncts(guard)
         if isinstance(one, App) and one.op == "eq" and isinstance(one.args[0], Var) and isinstance(one.args[1], Const)
     }
+
+
+# ── at once ─
+
+
+def _at_once(
+    reader: Reader, step: Assign, box: tuple[Axis, ...], loops: tuple[Axis, ...], made: Assign, of_block: tuple[Axis, ...]
+) -> tuple[Step, ...]:
+    """A copy by a unit of its own: what the lanes of a warp would do, between two calls."""
+    one, near = Boxed(step.target, step.index, step.value, box), reader.layouts.get(step.target)
+    tensors = {t.name: t for t in reader.op.inputs if not t.strided}
+    far = next((tensors[r.tensor] for r in reads(step.value) if r.tensor in tensors), None)
+    if near is None or far is None or step.update or step.atomic or step.guard != TRUE:
+        reason = "it is not from an input, as its rows lie, to an array of the block"
+    elif threads_of(of_block) != WARP:
+        reason = "it is shared out among other threads than those of one warp"
+    else:
+        reason = unboxed(one, near, far.shape)
+    if reason:
+        reader.problems.say("TG185.copy", step.span, reason=reason)
+        return ()
+    meet = Sync("instruction", step.span)
+    return (replace(meet, begins=one), *_inside(loops, replace(made, pending=TENSOR), step.span), meet)
 
 
 # ── in two halves ──────────────────────────────────────────────────────────────────────────────────────────────────

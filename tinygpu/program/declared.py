@@ -20,7 +20,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.program.expression import constant, expression
-from tinygpu.program.space import FRAGMENT, RING, SPACES
+from tinygpu.program.space import FRAGMENT, RING, SHARED, SPACES
 from tinygpu.program.step import Array
 from tinygpu.syntax import tree
 
@@ -78,6 +78,8 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     if space.owner == "grid":
         reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
+    if space == SHARED:
+        reader.layouts[own] = extents, layout
     held = reader.written.held.get(name) if statement.space == FRAGMENT.name else None  # another launch may have one of this name
     return Array(own, dtype, extents, space, layout, span, held=held)
 

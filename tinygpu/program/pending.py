@@ -14,7 +14,7 @@ from tinygpu.category.term import App, Const, Read, Term, reads
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
-from tinygpu.program.call import COPY
+from tinygpu.program.call import COPY, TENSOR
 from tinygpu.program.space import INPUT, SPACES
 from tinygpu.program.step import Assign, Launch, Step, steps
 from tinygpu.program.traverse import written
@@ -67,4 +67,4 @@ def unchanged(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple
 
 def copies(body: tuple[Step, ...]) -> Iterator[Assign]:
     """The copies of a body that land later."""
-    return (step for step in steps(body) if isinstance(step, Assign) and step.pending == COPY)
+    return (step for step in steps(body) if isinstance(step, Assign) and step.pending in (COPY, TENSOR))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from tinygpu.category.layout import Layout
 from tinygpu.category.region import Region
 from tinygpu.category.term import DTYPES, Axis, Const, Term
 from tinygpu.category.text import claimed, unused
@@ -91,6 +92,7 @@ class Reader:
     waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
     written: Written = field(default_factory=Written)
     guards: tuple[Term, ...] = ()  # around the place
+    layouts: dict[str, tuple[tuple[Term, ...], Layout]] = field(default_factory=dict)  # of a block's arrays, with their extents
 
     @property
     def op(self) -> Op:

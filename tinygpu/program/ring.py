@@ -24,7 +24,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
-from tinygpu.program.call import COPY, FILL, USE, Enter, Leave, Sync, Wait
+from tinygpu.program.call import COPY, FILL, USE, Boxed, Enter, Leave, Sync, Wait
 from tinygpu.program.space import RING
 from tinygpu.program.step import WARP, Array, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import Body, Path, at, walk_steps
@@ -132,6 +132,11 @@ def formed(launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ..
     """The launches; says where a ring is not what its order is true of."""
     for launch in launches:
         every = sections(launch.body)
+        for step, _, path in walk_steps(launch.body):
+            if isinstance(step, Sync) and isinstance(step.begins, Boxed):
+                here = section_of(every, path)
+                if here is None or here.enter.way != FILL or len(path) != len(here.begin):
+                    problems.say("TG185.fill", step.span)
         for ring in arrays_in(launch.body, "block"):
             if ring.space == RING:
                 mine = [s for s in every if s.enter.ring == ring.name]

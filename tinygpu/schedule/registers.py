@@ -48,20 +48,20 @@ class Called:
     def of(cls, launch: Launch) -> Called:
         """Of one launch."""
         arrays = {a.name: a for a in arrays_in(launch.body, "block")}
-        begun = [s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins and s.begins.instruction.unit]
+        begun = [s.applied for s in steps(launch.body) if isinstance(s, Sync) and s.applied and s.applied.instruction.unit]
         return cls(arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
-        if isinstance(step, Sync) and step.begins:
-            one = step.begins.instruction
-            return matrix(one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.begins) if o.kind == "descriptor"})
+        if isinstance(step, Sync) and step.applied:
+            one = step.applied.instruction
+            return matrix(one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"})
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
 
     def name(self, step: Step) -> str:
         """What it is called."""
-        return step.begins.instruction.name if isinstance(step, Sync) and step.begins else getattr(step, "called", "")
+        return step.applied.instruction.name if isinstance(step, Sync) and step.applied else getattr(step, "called", "")
 
     def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
         """The operands of an instruction with what they are here."""
@@ -77,8 +77,8 @@ class Called:
     def elements(self, step: Step) -> list[tuple[str, tuple[Term, ...]]]:
         """The elements that it is called with, of a fragment the first one that the lane has."""
         fragments = {name: array.held for name, array in self.arrays.items() if array.held is not None}
-        if isinstance(step, Sync) and step.begins:
-            return list(called_with(step.begins, fragments))
+        if isinstance(step, Sync) and step.applied:
+            return list(called_with(step.applied, fragments))
         if not isinstance(step, Wait | Fence) or not self.maker(step) or step == Fence(ASYNC):
             return []
         firsts = ((name, fragments[name]) for name in self.flight)

@@ -19,7 +19,8 @@ from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
 from tinygpu.simulate.group import Execution, offenders
-from tinygpu.simulate.shadow import Access, Shadow
+from tinygpu.simulate.clock import Access
+from tinygpu.simulate.shadow import Shadow
 from tinygpu.simulate.twin import Twin
 
 

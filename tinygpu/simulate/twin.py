@@ -12,7 +12,7 @@ from tinygpu.category.number import Array
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import unflat
 from tinygpu.simulate.fault import EACH, Faults, Overwritten
-from tinygpu.simulate.shadow import Access
+from tinygpu.simulate.clock import Access
 
 NOBODY = np.iinfo(np.int64).max
 
