@@ -17,7 +17,7 @@ from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
-from tinygpu.proof.assumed import AXIOMS, axioms, wide
+from tinygpu.proof.axioms import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
 INSTRUCTION = r"\b(mma|wgmma|ldmatrix|stmatrix)_\w+\("
@@ -25,15 +25,17 @@ WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
     "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
     "warp barrier": r"\bwarp barrier\b",
-    "instruction barrier": rf"\binstruction barrier\b|{INSTRUCTION}",
+    "instruction barrier": rf"\binstruction barrier\b|\bby tensor_copy\b|{INSTRUCTION}",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
     "asynchronous copy": r"(?<!fence )\basync (?!wgmma_)",
     "asynchronous product": r"\basync wgmma_",
     "proxy fence": r"\bfence async\b",
+    "ring": r"(?m)^ *ring \w+:",
+    "tensor copy": r"\bby tensor_copy\b",
     "shared memory": r"\bshared\b",
     "wide access": r"\bin vector\b",
-    "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|{INSTRUCTION}",
+    "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|\bby tensor_copy\b|{INSTRUCTION}",
 }
 OF_LAWS = {"powers", "limits of functions"}
 

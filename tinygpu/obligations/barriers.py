@@ -39,7 +39,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import TOGETHER
-from tinygpu.obligations.edges import LATER, unordered
+from tinygpu.obligations.between import LATER
+from tinygpu.obligations.edges import unordered
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
@@ -47,8 +48,6 @@ from tinygpu.program.call import Sync
 from tinygpu.program.step import For, If, Launch, Program, Step, steps
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass, replace
-
-
 
 Met: TypeAlias = tuple[tuple[str, Term], ...]  # the barriers on a path: the scope of each, and the condition under which it is met
 

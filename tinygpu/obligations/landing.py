@@ -100,10 +100,15 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
         told.append(conjunction(pair.own if unit == COPY else pair.lanes, wait))
     for where, way in given_away(launch, first, second):
         told += [where] if unit == TENSOR else [conjunction(where, wait) for wait, _ in landed(way, unit)]
-    told += [conjunction(where, there) for where, way in used(launch, first, second) for there in passed(way, "block")] * (unit == TENSOR)
+    told += [conjunction(where, there) for where, way in used(launch, first, second) for there in passed(way, "block")] * (
+        unit == TENSOR
+    )
     goal = settle(either(told), pair.extents)
     what, verb = "product with" if unit == "mma" else "copy to", "writes" if second.write else "reads"
-    labels = (Label(first.span, f"the {what.split()[0]} begins here"), Label(second.span, f"it may be under way where a thread {verb} here"))
+    labels = (
+        Label(first.span, f"the {what.split()[0]} begins here"),
+        Label(second.span, f"it may be under way where a thread {verb} here"),
+    )
     title = f"a {what} {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
     sentence = f"the {what} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
     help = "wait for its group, and put the barrier behind the wait"

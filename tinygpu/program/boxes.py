@@ -50,7 +50,7 @@ def element(one: Boxed) -> Read:
 def cut(one: Boxed, layout: Layout) -> tuple[Box, tuple[Part, ...], int]:
     """The box, each part of it, and the bytes of all: rows that are cut into panels are so many boxes."""
     read, size, names = element(one), BYTES[element(one).dtype], {a.name: a for a in one.box}
-    numbers = [next((int(names[v].extent.value) for v in sorted(variables(i)) if v in names and isinstance(names[v].extent, Const)), 1) for i in read.index]  # type: ignore[union-attr]
+    numbers = [next((number(names[v].extent) for v in sorted(variables(i)) if v in names), 1) for i in read.index]
     whole, row = prod(numbers) * size, numbers[-1]
     piece, zero = layout.panels or row, {name: Const(0) for name in names}
     parts = []
@@ -58,6 +58,12 @@ def cut(one: Boxed, layout: Layout) -> tuple[Box, tuple[Part, ...], int]:
         begin = {**zero, one.box[-1].name: Const(at * piece)}
         parts.append(Part(tuple(substitute(i, begin) for i in read.index), tuple(substitute(i, begin) for i in one.index)))
     return Box(read.tensor, (*numbers[:-1], piece), piece * size if layout.swizzle else 0), tuple(parts), whole
+
+
+def number(extent: Term) -> int:
+    """Of a box, or of an array of the block."""
+    assert isinstance(extent, Const), "such extents are numbers"
+    return int(extent.value)
 
 
 def unboxed(one: Boxed, near: tuple[tuple[Term, ...], Layout], shape: tuple[Term, ...]) -> str:
@@ -78,7 +84,9 @@ def unboxed(one: Boxed, near: tuple[tuple[Term, ...], Layout], shape: tuple[Term
     if any(variables(i) & {*names} for i in one.index[:ahead]):
         return "which slot it is depends on the indices of the box"
     along = [[n for n in names if n in variables(i)] for i in read.index]
-    if [n for some in along for n in some] != names or any(len(some) > 1 or not steps_by_one(i, some) for i, some in zip(read.index, along, strict=True)):
+    if [n for some in along for n in some] != names or any(
+        len(some) > 1 or not steps_by_one(i, some) for i, some in zip(read.index, along, strict=True)
+    ):
         return f"{read.tensor} is not read at a place and the indices of the box, in their order"
     for said in conjuncts(inside) if inside is not None else ():
         if not any(said in (i < e, i >= 0) for i, e in zip(read.index, shape, strict=True)):
@@ -95,4 +103,6 @@ def unboxed(one: Boxed, near: tuple[tuple[Term, ...], Layout], shape: tuple[Term
 
 def steps_by_one(index: Term, along: list[str]) -> bool:
     """Whether an index goes along one of the box step by step."""
-    return not along or (polynomial(index).get((Var(along[0]),)) == 1 and not variables(substitute(index, {along[0]: Const(0)})) & {*along})
+    return not along or (
+        polynomial(index).get((Var(along[0]),)) == 1 and not variables(substitute(index, {along[0]: Const(0)})) & {*along}
+    )

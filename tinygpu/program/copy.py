@@ -18,7 +18,21 @@ from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, equal, reads, substitute, variables
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    reads,
+    substitute,
+    variables,
+)
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.monoid import Monoids
@@ -60,7 +74,7 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
         equation = Equation("the box", box, Const(0), statement.step.target.span)
         block, arrow = shared_out(said, equation, of_block, where, _clauses(reader))
     else:
-        block, arrow = _default(reader, step, box, of_block)
+        block, arrow = _default(reader, step, box, of_block, 1 if statement.by == TENSOR else 16)
     if arrow is None:
         return ()
     loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
@@ -102,7 +116,9 @@ def _box(reader: Reader, statement: tree.Copy, scope: Scope, axes: tuple[Axis, .
 # ── who copies what ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _default(reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequence[Axis]) -> tuple[tuple[Axis, ...], Arrow]:
+def _default(
+    reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequence[Axis], widest: int
+) -> tuple[tuple[Axis, ...], Arrow]:
     """As a stage is copied: neighbours in memory by neighbours, several at once where its rows are such groups, as many as leave no thread idle."""
     memory = [Read(step.target, step.index, step.value.dtype), *reads(step.value)]
     there = [one for one in memory if one.index and _outlives(reader, one.tensor)] or memory[:1]
@@ -110,7 +126,7 @@ def _default(reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequ
     order = (*(a for a in box if a.name != fastest), *(a for a in box if a.name == fastest))
     sides = [Side(a.name, _number(a), _origin(there[0], a) if a.name == fastest else Const(0)) for a in order]
     own = prod(map(_number, box)) * BYTES[there[0].dtype] // max(1, threads_of(of_block))
-    most = next((most for most in (16, 8, 4, 2) if own >= most), 1)
+    most = next((most for most in (16, 8, 4, 2) if most <= widest and own >= most), 1)
     turned = _last(memory[0], box) if most == 16 else ""
     return default_copy(sides, threads_of(of_block) if of_block else 0, there[0].dtype, turned, most)
 

@@ -105,7 +105,9 @@ class Section:
 
 def sections(body: Body) -> tuple[Section, ...]:
     """Those of a launch, in order."""
-    slots = {a.name: int(a.extents[1].value) for a in arrays_in(body, "block") if a.space == RING and isinstance(a.extents[1], Const)}
+    slots = {
+        a.name: int(a.extents[1].value) for a in arrays_in(body, "block") if a.space == RING and isinstance(a.extents[1], Const)
+    }
     found, begun = [], dict[tuple[str, str], tuple[Enter, Path]]()
     for step, _, path in walk_steps(body):
         match step:
@@ -153,7 +155,11 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
         return
     for one in mine:
         span, way = one.enter.span, one.enter.way
-        if len(one.loops) != 1 or one.enter.turn != Var(one.loops[0].axis.name) or launch.body[mine[0].begin[0]] is not one.loops[0]:
+        if (
+            len(one.loops) != 1
+            or one.enter.turn != Var(one.loops[0].axis.name)
+            or launch.body[mine[0].begin[0]] is not one.loops[0]
+        ):
             yield "TG185.loop", span, {"name": name, "way": way}
             return
         if any(variables(g) - block or reads(g) for g in one.guards):
@@ -172,4 +178,3 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
     for step in steps(filling.loops[0].body):
         if isinstance(step, Sync) and step.scope == "block":
             yield "TG185.barrier", step.span, {"name": name}
-

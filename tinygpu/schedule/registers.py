@@ -55,7 +55,9 @@ class Called:
         """What makes the function; empty where the runtime has one."""
         if isinstance(step, Sync) and step.applied:
             one = step.applied.instruction
-            return matrix(one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"})
+            return matrix(
+                one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
+            )
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
 

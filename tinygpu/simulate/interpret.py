@@ -28,13 +28,13 @@ from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
+from tinygpu.simulate.clock import Clock
 from tinygpu.simulate.exchange import complete_groups, shuffle
 from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
 from tinygpu.simulate.group import Execution, Group, offenders
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.nest import Nest, at_once, find_nest
 from tinygpu.simulate.schedule import Schedule
-from tinygpu.simulate.clock import Clock
 from tinygpu.simulate.tolerance import fold_length, tolerances
 
 STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes

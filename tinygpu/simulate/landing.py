@@ -39,12 +39,15 @@ class Told:
     own: Array
     warp: Array
     block: Array
-    far: dict[tuple[str, str, str], tuple[Array, Array, Array]] = field(default_factory=dict)  # by rings: of whom, to whom, the numbers
+    far: dict[tuple[str, str, str], tuple[Array, Array, Array]] = field(
+        default_factory=dict
+    )  # by rings: of whom, to whom, the numbers
 
     @classmethod
     def of(cls, lanes: Group) -> Told:
         """All are 0."""
-        return cls(lanes, *(np.zeros(lanes.lanes, np.int64) for _ in range(3)))
+        none = np.zeros(lanes.lanes, np.int64)
+        return cls(lanes, none, none, none)
 
     def grow(self, number: Array, mask: Array) -> None:
         """Of the lanes of the mask it is at least that."""
@@ -193,7 +196,7 @@ class Flights:
             if other == COPY and writes and not groups.held:
                 yield begun, groups.shown
 
-    def early(self, access: Access, mark: Mark, told: Told) -> Iterator[int]:
+    def early(self, access: Access, mark: Mark, told: Told | Turns) -> Iterator[int]:
         """The first few points of an access at which a number is not passed, as the lanes there know it."""
         number = mark.number[access.address]
         bad = number >= 0

@@ -92,4 +92,3 @@ class Rings:
         if self.here is None or other is None or other[0] != self.here.enter.ring:
             return None
         return self.turn + 1 if (other[1], self.here.enter.way) == (FILL, USE) else self.turn - self.here.slots + 1
-

@@ -106,7 +106,7 @@ class Shadow:
 
     def by(self, other: Kind, mine: Kind) -> tuple[Log, Clock]:
         """What tells whether accesses of another kind are ordered before those of this one: the turns of their ring, or barriers."""
-        turns = self.clock.turns(mine[1], other[1])
+        turns = self.clock.turns(mine[1], other[1]) if other[1] else None
         return (self.logs[other], self.clock) if turns is None else (self.turns[other], turns)
 
     def _store(self, access: Access, base: int, faults: Faults) -> None:
@@ -138,7 +138,9 @@ class Shadow:
             index = unflat(address % max(1, self.each), self.extents)
             faults.add(Race(at, self.name, index, first, what, scope, atomic), access.place.span)
 
-    def _pairs(self, clock: Clock, same: bool, access: Access, base: int, keys: Array, falls: Array) -> Iterator[tuple[int, int, bool]]:
+    def _pairs(
+        self, clock: Clock, same: bool, access: Access, base: int, keys: Array, falls: Array
+    ) -> Iterator[tuple[int, int, bool]]:
         """The first few points that meet an earlier access; of two in one access, the later one."""
         scale = clock.scales[0]
         moment = np.broadcast_to(access.turn + base, keys.shape)

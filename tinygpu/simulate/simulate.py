@@ -18,12 +18,13 @@ from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
-from tinygpu.program.call import COPY, Sync
+from tinygpu.program.call import COPY, TENSOR, Sync
 from tinygpu.program.ring import sections
 from tinygpu.program.space import FRAGMENT, INPUT, OUTPUT, WORKSPACE, Space
 from tinygpu.program.step import Array, Assign, Ghost, Launch, Numbered, Program, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
+from tinygpu.simulate.clock import Clock, Moments
 from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.simulate.group import Group, factors, groups
 from tinygpu.simulate.interpret import Run, run_body
@@ -31,7 +32,6 @@ from tinygpu.simulate.landing import Groups
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.reference import whole
 from tinygpu.simulate.schedule import Schedule
-from tinygpu.simulate.clock import Clock, Moments
 from tinygpu.simulate.shadow import Shadow
 from tinygpu.simulate.twin import Twin
 
