@@ -8,36 +8,19 @@ writes 0, and so does the copy; what is inside of it is proved of the copy, as o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import Layout
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import App, Const, Read, Term, Var, conjuncts, substitute, variables
-from tinygpu.program.call import Boxed
+from tinygpu.program.call import Boxed, Sent
 from tinygpu.program.descriptor import PIECE, pattern
-from tinygpu.record import dataclass
 
 LARGEST = 256  # of a box, along an axis
 MOST_AXES = 5
 START = 128  # bytes, at multiples of which a box without a pattern begins
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """How a tensor is cut: the extents of a box along its axes, and the bytes of the pattern that rows are exchanged in, 0 for none."""
-
-    tensor: str
-    extents: tuple[int, ...]
-    pattern: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One call of the unit: where a box begins in the tensor, and in the block's memory."""
-
-    origin: tuple[Term, ...]
-    place: tuple[Term, ...]
 
 
 def element(one: Boxed) -> Read:
@@ -47,17 +30,16 @@ def element(one: Boxed) -> Read:
     return value
 
 
-def cut(one: Boxed, layout: Layout) -> tuple[Box, tuple[Part, ...], int]:
-    """The box, each part of it, and the bytes of all: rows that are cut into panels are so many boxes."""
+def sent(one: Boxed, layout: Layout, told: tuple[str, Term]) -> Iterator[Sent]:
+    """The calls of the unit: rows that are cut into panels are so many boxes."""
     read, size, names = element(one), BYTES[element(one).dtype], {a.name: a for a in one.box}
-    numbers = [next((number(names[v].extent) for v in sorted(variables(i)) if v in names), 1) for i in read.index]
-    whole, row = prod(numbers) * size, numbers[-1]
+    *outer, row = [next((number(names[v].extent) for v in sorted(variables(i)) if v in names), 1) for i in read.index]
     piece, zero = layout.panels or row, {name: Const(0) for name in names}
-    parts = []
     for at in range(row // piece):
         begin = {**zero, one.box[-1].name: Const(at * piece)}
-        parts.append(Part(tuple(substitute(i, begin) for i in read.index), tuple(substitute(i, begin) for i in one.index)))
-    return Box(read.tensor, (*numbers[:-1], piece), piece * size if layout.swizzle else 0), tuple(parts), whole
+        near = one.target, tuple(substitute(i, begin) for i in one.index)
+        origin = tuple(substitute(i, begin) for i in read.index)
+        yield Sent(near, read.tensor, origin, (*outer, piece), piece * size if layout.swizzle else 0, size, told)
 
 
 def number(extent: Term) -> int:

@@ -10,6 +10,7 @@ Comes in: nothing. Goes out: the steps. The one idea: none of them changes a val
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import TypeAlias
 
 from tinygpu.category.term import Axis, Term
@@ -73,13 +74,37 @@ class Boxed:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A copy of a box, as one call of the unit: from where on in the block's memory and in the tensor, how large, and the turn of the ring that is told."""
+
+    near: tuple[str, tuple[Term, ...]]
+    tensor: str
+    origin: tuple[Term, ...]
+    extents: tuple[int, ...]
+    pattern: int
+    size: int
+    told: tuple[str, Term]
+
+    def mapped(self, change: Callable[[Term], Term]) -> Sent:
+        """With other terms for the places."""
+        (name, place), (ring, turn) = self.near, self.told
+        near, origin = (name, tuple(map(change, place))), tuple(map(change, self.origin))
+        return replace(self, near=near, origin=origin, told=(ring, change(turn)))
+
+    @property
+    def bytes(self) -> int:
+        """Of the box."""
+        return prod(self.extents) * self.size
+
+
+@dataclass(frozen=True, slots=True)
 class Sync(Call):
     """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
     is so ordered are elements of fragments only. What lies between the one that `begins` an instruction, or a copy of a box, and the next one is what its lanes do."""
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    begins: Applied | Boxed | None = field(default=None, repr=False)
+    begins: Applied | Boxed | Sent | None = field(default=None, repr=False)
 
     @property
     def applied(self) -> Applied | None:

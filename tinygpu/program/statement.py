@@ -18,7 +18,7 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Applied, Boxed, Commit, Enter, Fence, Leave, Sync, Wait
+from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Applied, Boxed, Commit, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
@@ -44,12 +44,13 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             places = {a.name: tree.Turn(a.name, expression(a.extent)) for a in one.box}
             copy = tree.Assign(cell(one.target, one.index, scalars), expression(one.value, scalars))
             return tree.Copy(copy, (), tuple(places.values()), TENSOR)
+        case Sync(begins=Sent((name, place), tensor, origin)):
+            return tree.Copy(tree.Assign(cell(name, place, scalars), cell(tensor, origin, scalars)), (), (), TENSOR)
         case Sync(begins=Applied(instruction, operands)):
             cells = tuple(cell(name, place, scalars) for name, place in operands)
             return tree.Instruct(instruction.name, cells, bool(instruction.unit))
         case Enter(ring, way, turn) | Leave(ring, way, turn):
-            assert isinstance(turn, Var), "a loop counts the turns of a ring"
-            return tree.Section(way, ring, turn.name, ())
+            return tree.Section(way, ring, turn.name if isinstance(turn, Var) else "0", ())
         case Sync():
             return tree.Sync(step.word)
         case Fence(unit):

@@ -15,13 +15,14 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
-from tinygpu.program.call import ASYNC, Applied, Call, Fence, Sync, Wait
+from tinygpu.program.call import ASYNC, TENSOR, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
 from tinygpu.program.instruction import beside_products, matrix
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.roles import roles
 
 Held = Mapping[str, Fragment]
 
@@ -41,6 +42,7 @@ def registered(launch: Launch) -> Launch:
 class Called:
     """What a kernel calls for steps that the runtime has no name for: the arrays of its launch, and those in registers that are under way."""
 
+    launch: Launch
     arrays: Mapping[str, Array]
     flight: tuple[str, ...]
 
@@ -49,10 +51,21 @@ class Called:
         """Of one launch."""
         arrays = {a.name: a for a in arrays_in(launch.body, "block")}
         begun = [s.applied for s in steps(launch.body) if isinstance(s, Sync) and s.applied and s.applied.instruction.unit]
-        return cls(arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
+        return cls(launch, arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
+        match step:
+            case Enter(ring, "begin"):
+                return f"ring('begin', {self.slots(ring)}, {', '.join(map(str, roles(self.launch, ring)))})"
+            case Enter(ring, way):
+                return f"ring({way!r}, {self.slots(ring)})"
+            case Leave(ring, "fill"):
+                return f"ring('filled', {self.slots(ring)})"
+            case Leave(ring, _, _, behind):
+                return f"ring('used', {self.slots(ring)}, {behind})"
+            case Sync(begins=Sent(told=(ring, _)) as one):
+                return f"tensor_copy({len(one.extents)}, {self.slots(ring)}, {one.bytes})"
         if isinstance(step, Sync) and step.applied:
             one = step.applied.instruction
             return matrix(
@@ -61,8 +74,15 @@ class Called:
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
 
+    def slots(self, ring: str) -> int:
+        """Of a ring."""
+        (count,) = (int(e.value) for e in self.arrays[ring].extents[1:] if isinstance(e, Const))
+        return count
+
     def name(self, step: Step) -> str:
         """What it is called."""
+        if isinstance(step, Sync) and isinstance(step.begins, Sent):
+            return TENSOR
         return step.applied.instruction.name if isinstance(step, Sync) and step.applied else getattr(step, "called", "")
 
     def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
@@ -79,6 +99,11 @@ class Called:
     def elements(self, step: Step) -> list[tuple[str, tuple[Term, ...]]]:
         """The elements that it is called with, of a fragment the first one that the lane has."""
         fragments = {name: array.held for name, array in self.arrays.items() if array.held is not None}
+        match step:
+            case Enter(ring, _, turn) | Leave(ring, _, turn):
+                return [(ring, (Const(0), turn))]
+            case Sync(begins=Sent(near, told=(ring, turn))):
+                return [near, (ring, (Const(0), turn))]
         if isinstance(step, Sync) and step.applied:
             return list(called_with(step.applied, fragments))
         if not isinstance(step, Wait | Fence) or not self.maker(step) or step == Fence(ASYNC):
