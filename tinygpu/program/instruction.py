@@ -42,7 +42,7 @@ class Atom:
     @property
     def waits(self) -> bool:
         """Whether it is of what lands later, so that nothing is moved over it."""
-        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name)
+        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name or not self.name.startswith("matrix("))
 
 
 Rows = Mapping[str, tuple[str, Atom]]

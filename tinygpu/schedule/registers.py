@@ -15,7 +15,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
-from tinygpu.program.call import ASYNC, TENSOR, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
+from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
 from tinygpu.program.instruction import beside_products, matrix
 from tinygpu.program.space import LOCAL
@@ -82,7 +82,7 @@ class Called:
     def name(self, step: Step) -> str:
         """What it is called."""
         if isinstance(step, Sync) and isinstance(step.begins, Sent):
-            return TENSOR
+            return "box_copy"
         return step.applied.instruction.name if isinstance(step, Sync) and step.applied else getattr(step, "called", "")
 
     def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
