@@ -174,9 +174,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     )
 
 
-def kernel_scope(
-    program: Program, launch: Launch, fragments: frozenset[str] = frozenset(), boxes: Iterable[Map] = ()
-) -> Scope:
+def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = frozenset(), boxes: Iterable[Map] = ()) -> Scope:
     """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells, of which those of
     fragments are as they are in memory."""
     op, inside = program.op, tuple(steps(launch.body))

@@ -206,7 +206,7 @@ def _at_once(
     reader: Reader, step: Assign, box: tuple[Axis, ...], loops: tuple[Axis, ...], made: Assign, of_block: tuple[Axis, ...]
 ) -> tuple[Step, ...]:
     """A copy by a unit of its own: what the lanes of a warp would do, between two calls."""
-    one, near = Boxed(step.target, step.index, step.value, box), reader.layouts.get(step.target)
+    one, near = Boxed(step.target, step.index, step.value, box), reader.written.layouts.get(step.target)
     tensors = {t.name: t for t in reader.op.inputs if not t.strided}
     far = next((tensors[r.tensor] for r in reads(step.value) if r.tensor in tensors), None)
     if near is None or far is None or step.update or step.atomic or step.guard != TRUE:

@@ -79,7 +79,7 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
         reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
     if space == SHARED:
-        reader.layouts[own] = extents, layout
+        reader.written.layouts[own] = extents, layout
     held = reader.written.held.get(name) if statement.space == FRAGMENT.name else None  # another launch may have one of this name
     return Array(own, dtype, extents, space, layout, span, held=held)
 

@@ -15,11 +15,9 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.owner import cut
-from tinygpu.category.term import Axis, Const, Term, Var, conjunction, reads, variables
-from tinygpu.category.to_numpy import evaluate
+from tinygpu.category.term import Axis, Const, Term, Var, conjunction, reads, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems
@@ -91,16 +89,16 @@ class Section:
         *around, first = self.begin
         return path[: len(around)] == (*around,) and len(path) > len(around) and first < path[len(around)] < self.end[-1]
 
-    def threads(self, launch: Launch) -> np.ndarray:
-        """Whether a thread comes here, of each of the block."""
+    def threads(self, launch: Launch) -> frozenset[int]:
+        """The threads of the block that come here, by their numbers."""
         count = prod(int(a.extent.value) for a in launch.block if isinstance(a.extent, Const))
         every = cut(Var("t"), launch.block)
-        place = {a.name: evaluate(e, {"t": np.arange(count)}) for a, e in zip(launch.block, every, strict=True)}
-        return np.broadcast_to(evaluate(conjunction(*self.guards), place), (count,))
+        here = substitute(conjunction(*self.guards), {a.name: e for a, e in zip(launch.block, every, strict=True)})
+        return frozenset(t for t in range(count) if evaluate(here, {"t": t}))
 
     def warps(self, launch: Launch) -> int:
         """How many warps come here."""
-        return int(self.threads(launch).sum()) // WARP
+        return len(self.threads(launch)) // WARP
 
 
 def sections(body: Body) -> tuple[Section, ...]:
@@ -166,12 +164,11 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
             yield "TG185.role", span, {"name": name, "way": way}
             return
         there = one.threads(launch)
-        lanes = there[: len(there) // WARP * WARP].reshape(-1, WARP)
-        if not there.any() or len(there) % WARP or (lanes.any(1) != lanes.all(1)).any():
+        if not there or any(t // WARP * WARP + lane not in there for t in there for lane in (0, WARP - 1)):
             yield "TG185.warps", span, {"name": name, "way": way}
             return
     filling, using = mine
-    if (filling.threads(launch) & using.threads(launch)).any():
+    if filling.threads(launch) & using.threads(launch):
         yield "TG185.roles", using.enter.span, {"name": name}
     if using.leave.behind >= using.slots:
         yield "TG185.behind", using.enter.span, {"name": name, "slots": using.slots, "behind": using.leave.behind}

@@ -17,7 +17,7 @@ from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
 from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, matrix
+from tinygpu.program.instruction import beside_products, box_copy, matrix, of_ring
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
@@ -55,17 +55,10 @@ class Called:
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
-        match step:
-            case Enter(ring, "begin"):
-                return f"ring('begin', {self.slots(ring)}, {', '.join(map(str, roles(self.launch, ring)))})"
-            case Enter(ring, way):
-                return f"ring({way!r}, {self.slots(ring)})"
-            case Leave(ring, "fill"):
-                return f"ring('filled', {self.slots(ring)})"
-            case Leave(ring, _, _, behind):
-                return f"ring('used', {self.slots(ring)}, {behind})"
-            case Sync(begins=Sent(told=(ring, _)) as one):
-                return f"tensor_copy({len(one.extents)}, {self.slots(ring)}, {one.bytes})"
+        if isinstance(step, Enter | Leave):
+            return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring))
+        if isinstance(step, Sync) and isinstance(step.begins, Sent):
+            return box_copy(step.begins, self.slots(step.begins.told[0]))
         if isinstance(step, Sync) and step.applied:
             one = step.applied.instruction
             return matrix(

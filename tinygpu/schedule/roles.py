@@ -25,7 +25,9 @@ from tinygpu.program.traverse import map_steps, with_body
 from tinygpu.record import replace
 from tinygpu.schedule.wide import LAUNCHED
 
-Map: TypeAlias = tuple[str, tuple[int, ...], int]  # a tensor, the extents of a box of it, the bytes of the pattern of its rows, or 0
+Map: TypeAlias = tuple[
+    str, tuple[int, ...], int
+]  # a tensor, the extents of a box of it, the bytes of the pattern of its rows, or 0
 BEGIN = "begin"  # what is done with a ring before its first turn
 
 
@@ -47,7 +49,7 @@ def apart(launch: Launch) -> Launch:
 def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:
     """A loop of rings, once for each role, without what is under the conditions of others; as it is, where a thread has two roles."""
     roles = {s.guards: s.threads(launch) for s in mine}
-    if len(roles) < 2 or not isinstance(step, For) or (sum(t.astype(int) for t in roles.values()) > 1).any():
+    if len(roles) < 2 or not isinstance(step, For) or sum(map(len, roles.values())) > len(frozenset().union(*roles.values())):
         yield step
         return
     every = {g for guards in roles for g in guards}
@@ -73,7 +75,9 @@ def opened(step: Step, guards: tuple[Term, ...]) -> Iterator[Step]:
 
 def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """With a call behind each ring that makes it ready."""
-    return map_steps(body, lambda s: (s, Enter(s.name, BEGIN, Const(0), s.span)) if isinstance(s, Array) and s.space == RING else (s,))
+    return map_steps(
+        body, lambda s: (s, Enter(s.name, BEGIN, Const(0), s.span)) if isinstance(s, Array) and s.space == RING else (s,)
+    )
 
 
 def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, ...]:
@@ -90,7 +94,9 @@ def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, .
                 calls = sent(one, layouts[one.target], (told.ring, told.turn))
                 found.append(If(LAUNCHED, tuple(replace(step, begins=each) for each in calls), step.span))
                 lanes = tuple(iter(lambda: next(rest), replace(step, begins=None)))
-                plain = map_steps(lanes, lambda s: (replace(s, pending="") if isinstance(s, Assign) and s.pending == TENSOR else s,))
+                plain = map_steps(
+                    lanes, lambda s: (replace(s, pending="") if isinstance(s, Assign) and s.pending == TENSOR else s,)
+                )
                 found.append(If(negation(LAUNCHED), (*plain, Fence(ASYNC, step.span)), step.span))
             case _:
                 found.append(with_body(step, at_once(step.body, layouts)) if isinstance(step, For | If) else step)
@@ -125,5 +131,3 @@ def roles(launch: Launch, ring: str) -> tuple[int, int]:
     """How many warps fill a ring, and how many use it; `launch` as it was read, or as its kernel has it."""
     filling, using = (s for s in sections(launch.body) if s.enter.ring == ring)
     return filling.warps(launch), using.warps(launch)
-
-
