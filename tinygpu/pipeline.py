@@ -112,7 +112,7 @@ def bounded(machine: Machine, run: Callable[[], T]) -> T:
         return run()
     except RecursionError:
         text = "its values nest too deeply to be looked at"
-        help = "let a loop do what many steps do one after the other"
+        help = "let a loop do what many steps do one after the other; a name stands for its whole term: let a cell hold a part of a long one"
         raise TinygpuError.of("TG161", f"{machine.title} is too large", machine.span, text, help) from None
     except Expired as end:
         raise TinygpuError(replace(verdicts.late(end), labels=end.labels or (Label(machine.span, "this machine"),))) from None

@@ -18,9 +18,11 @@ from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import render
 from tinygpu.syntax.format import format_file
-from tinygpu.syntax.lexer import scan
+from tinygpu.syntax.grammar import shipped_parser
+from tinygpu.syntax.lexer import scan, significant
 from tinygpu.syntax.mistakes import mistakes
 from tinygpu.syntax.parse import parse
+from tinygpu.syntax.reader import trace
 
 KNOWN = [(m, example) for m in mistakes() for example in m.examples]
 INTERNAL = re.compile(r"_NL|NEWLINE|LPAR|RPAR|LSQB|RSQB|LBRACE|\$END|__|FOLD|STRAY|NAME|NUMBER|Token|[Ll]ark|LALR")
@@ -99,6 +101,36 @@ def test_what_could_stand_there() -> None:
     assert found.labels[0].text == "here could stand `=` or `in`"
     (found,) = refused("op f(x: f32[n]) (y: f32[n]) { y[i] = x[i] }")
     assert found.title == "`->` is missing before `(`"
+
+
+def test_the_first_word_of_a_step_is_known_where_it_is_misspelt() -> None:
+    """Whatever the parser takes there, but for what is only a name."""
+    (words,) = (mistake.words for mistake in mistakes() if mistake.code == "TG064")
+    before = trace([*significant(scan("machine m : f { program {"), [])][:-1])
+    could = {name for name in shipped_parser().symbols(before.accepts()) if name[0].islower()}
+    assert could == {word.split()[0] for word in words}
+
+
+TYPOS = {
+    "asinc wgmma_m64n128k16_n(acc[0, 0], sA[0, 0], sB[0, 0])": "async",
+    "comit mma": "commit",
+    "brrier": "barrier",
+    "sharde s: f32[64]": "shared",
+    "fense async": "fence",
+    "waite mma 0": "wait",
+    "lett a = 3": "let",
+    "atmoic s[] += 1": "atomic",
+    "warp barier": "barrier",
+    "copy asinc s[a] = x[a]": "async",
+    "for k < 4 in registr { barrier }": "register",
+}
+
+
+@pytest.mark.parametrize("text", TYPOS)
+def test_a_misspelt_word_of_a_step_is_told(text: str) -> None:
+    (found,) = refused(step(text))
+    assert found.helps == (f"did you mean `{TYPOS[text]}`?",)
+    check(found, step(text))
 
 
 def test_reading_goes_on_at_the_next_declaration() -> None:

@@ -14,7 +14,7 @@ from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.syntax.grammar import DEPTH, END, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
 from tinygpu.syntax.mistakes import CLOSERS, KINDS, Stop, after_previous, at_word, describe, known, name_of, place_of
-from tinygpu.syntax.reader import Unexpected, advance, follow, reach, trace
+from tinygpu.syntax.reader import Unexpected, advance, follow, reach, symbol, trace
 
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
 DECLARATIONS = ("op", "machine", "monoid", "param", "def", "import")
@@ -32,6 +32,7 @@ def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnosti
         or known(place, source)
         or _keyword(place, source)
         or _stray(place, source)
+        or _misspelt(place, source)
         or _missing(place, source)
         or _general(place, source)
     )
@@ -118,6 +119,22 @@ def _stray(place: Stop, source: Source) -> Diagnostic | None:
     help = "names are made of the letters a to z and A to Z, digits and `_`"
     title = f"{name_of(token)} cannot stand in a .tgpu text"
     return at_word(source, "TG002", title, token, f"{name}, U+{ord(character):04X}", help)
+
+
+def _misspelt(place: Stop, source: Source) -> Diagnostic | None:
+    """A name, here or just before, that is nearly a word of the language, with which the text goes on for four words more, or to its end."""
+    for at in range(max(place.at - 1, 0), place.at + 1):
+        token, before = place.words[at], trace(place.words[:at])
+        if token.kind != WORD or symbol(token, before, shipped_parser()) != "NAME":
+            continue
+        could = shipped_parser().symbols(before.accepts())
+        ahead = place.words[at + 1 : at + 12]
+        for name in get_close_matches(token.text, [name for name in could if name[0].islower()], 1, 0.75):
+            after = advance(before, name)
+            if after is not None and reach(after, ahead) >= min(4, len(ahead)):
+                title, text = f"{name_of(token)} is no word of the language", f"here could stand {describe(could)}"
+                return at_word(source, "TG001", title, token, text, f"did you mean `{name}`?")
+    return None
 
 
 def _missing(place: Stop, source: Source) -> Diagnostic | None:
