@@ -174,7 +174,7 @@ class Clock:
         """The blocks of these lanes have passed a barrier, and with them their warps, later than all that any warp of the block has counted."""
         for scale in self.scales:
             scale.pass_barrier(mask, self.group.of_blocks(scale.epoch).max(-1)[self.group.block] + 1)
-        if mask.all():  # nobody will ask about the moments so far
+        if mask.all() and not self.rounds:  # nobody will ask about the moments so far
             self.moments.bases.clear()
             self.moments.events.clear()
 
