@@ -44,7 +44,7 @@ class Late(Text):
         return (self.wait(0),) if self.under_way(slots) else ()
 
     def under_way(self, slots: int) -> int:
-        return int(slots >= ENOUGH and len(self.in_registers) == 1)
+        return int(slots >= (2 if self.roles else ENOUGH) and len(self.in_registers) == 1)
 
     def wait(self, count: int) -> tree.Sync:
         return tree.Sync("wait", number(count), unit=self.of.instruction.unit)

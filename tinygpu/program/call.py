@@ -16,12 +16,12 @@ from typing import TypeAlias
 from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.collective import Instruction
+from tinygpu.model.tile import TENSOR as TENSOR
 from tinygpu.record import dataclass, field, replace
 
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
 COPY, ASYNC = "copy", "async"
-TENSOR = "tensor_copy"  # the unit that copies a box at once, which a ring tells of
 FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
