@@ -147,12 +147,11 @@ def tensor_copy(rank: int, slots: int) -> Any:
 
 @_intrinsic
 def map_seen() -> Any:
-    """The intrinsic `seen(map)`: what the host has written of a map of a tensor, before the launch, holds for the tensor copies of this lane. `map_seen()` once for each is
-    enough, in each warp that copies."""
+    """The intrinsic `seen(map)`, which has the map of a tensor brought near; `map_seen()` in each warp that copies, before it does. A map is a parameter of the launch, so
+    no fence is needed between who has written it and who reads it."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fence = "@p fence.proxy.tensormap::generic.acquire.sys [$0], 128; @p prefetch.tensormap [$0];"
-        text = f"{{ .reg .pred p; setp.ne.u32 p, $1, 0; {fence} }}"
+        text = "{ .reg .pred p; setp.ne.u32 p, $1, 0; @p prefetch.tensormap [$0]; }"
         _together(builder, text, arguments[0], builder.zext(_leads(builder), _BITS32))
         return context.get_dummy_value()
 
