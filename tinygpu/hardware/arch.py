@@ -166,7 +166,7 @@ def devices() -> tuple[str, ...]:
     """The names that are known.
 
     >>> devices()
-    ('a100', 'h100', 'h200', 'l4', 'rtx3090', 'rtx4090', 't4')
+    ('a100', 'b200', 'h100', 'h200', 'l4', 'orin', 'rtx3090', 'rtx4090', 'rtxpro6000', 't4')
     """
     return tuple(sorted(path.stem.removeprefix("device_") for path in HERE.glob("device_*.toml")))
 
