@@ -16,7 +16,7 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "matrix", "values",
+    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "ring", "matrix", "values",
     "arithmetic", "floats", "lanes",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top

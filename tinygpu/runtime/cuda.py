@@ -103,15 +103,26 @@ class _Cuda:
         return held
 
     def compile(self, arch: tuple[Any, ...], bits: int, wide: bool) -> bytes:
-        """nvJitLink assembles the text of PTX."""
-        ptx = _for_linker(self.ptx(arch, bits, wide))
+        """nvJitLink assembles the text of PTX. Where warps say how many registers they need, it has to know that it has the whole program, and does
+        so of what is not yet PTX; a linker too old for that gives all warps the same."""
+        library = self.library(arch, bits, wide)
+        ptx = library.get_asm_str(cc=arch)
+        from cuda.bindings.nvjitlink import nvJitLinkError
         from cuda.core import Linker, LinkerOptions, ObjectCode
 
-        linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=_arch(arch)))
+        if "setmaxnreg" in ptx:
+            with contextlib.suppress(nvJitLinkError):
+                whole = LinkerOptions(arch=_arch(arch), link_time_optimization=True)
+                return bytes(Linker(ObjectCode.from_ltoir(library.get_ltoir(cc=arch)), options=whole).link("cubin").code)
+        linker = Linker(ObjectCode.from_ptx(_for_linker(ptx).encode()), options=LinkerOptions(arch=_arch(arch)))
         return bytes(linker.link("cubin").code)
 
     def ptx(self, arch: tuple[Any, ...], bits: int, wide: bool) -> str:
         """What numba's NVVM makes of the kernel, under its name."""
+        return str(self.library(arch, bits, wide).get_asm_str(cc=arch))
+
+    def library(self, arch: tuple[Any, ...], bits: int, wide: bool) -> Any:
+        """What numba makes of the kernel, under its name."""
         _need_cuda(self.name, "numba_cuda")
         _need_cuda(self.name, "numba.cuda")
         from numba import cuda
@@ -120,10 +131,7 @@ class _Cuda:
             said = "numba-cuda is installed where Python does not run its .pth file: install it into site-packages"
             _fail(ImportError, "TG815", self.name, said)
         kernel, signature = self.make(bits, wide)
-        ptx = _library(kernel, signature, arch, self.threads).get_asm_str(cc=arch)
-        entry = re.search(r"\.entry\s+(\w+)", ptx)
-        assert entry is not None
-        return str(ptx.replace(entry[1], self.symbol))
+        return _library(kernel, signature, arch, self.threads, self.symbol)
 
     @property
     def symbol(self) -> str:

@@ -168,12 +168,13 @@ def _unrolled(text: str) -> str:
     return f'{"".join(made)}\n!{first} = !{{!"llvm.loop.unroll.full"}}\n{loops}'
 
 
-def _library(kernel: Any, signature: Any, arch: Any, threads: int) -> Any:
-    """What numba makes of a kernel, whose `get_asm_str(cc=arch)` is the PTX: `cuda.compile_ptx` is these calls."""
+def _library(kernel: Any, signature: Any, arch: Any, threads: int, name: str = "") -> Any:
+    """What numba makes of a kernel, under a name: `get_asm_str(cc=arch)` is the PTX, as `cuda.compile_ptx` gives it, `get_ltoir` is what comes before that."""
     from numba.cuda import compiler
 
     library, _ = compiler._compile_pyfunc_with_fixup(kernel, signature, device=False, abi="numba", cc=arch, launch_bounds=threads)
-    library._llvm_strs = [_unrolled(text) for text in library.llvm_strs]
+    texts = [_unrolled(text) for text in library.llvm_strs]
+    library._llvm_strs = [text.replace(library._entry_name, name or library._entry_name) for text in texts]
     return library
 
 
