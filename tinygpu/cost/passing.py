@@ -50,7 +50,7 @@ def passing(program: Program, number: int) -> Iterator[Passing]:
                 yield Passing(step, element, *_reason(inner, step, element, known))
 
 
-def _reason(loop: For, step: Assign, element: Read, known: Mapping[str, Array]) -> tuple[str, dict[str, object]]:
+def _reason(loop: For, step: Assign, element: Read, known: Mapping[str, Array]) -> tuple[str, Mapping[str, object]]:
     """Why a vector loop is no copy, without the conditions that no lane changes."""
     near, far, axis, count = known[step.target], known[element.tensor], loop.axis, turns(loop.axis)
     lanes, names = lanes_of(count or 1, near.dtype), {"into": near.name, "name": far.name, "axis": loop.axis.name}
