@@ -118,6 +118,56 @@ def test_rows_of_an_instruction_that_meet_a_bank(layout: str) -> None:
     assert {d.helps for d in found.values()} <= {(help,)}
 
 
+COPY = """op same(x: TYPE[R, N], at: i32[R]) -> (y: TYPE[R, N]) where N % 64 == 0, all[r] (at[r] >= 0 and at[r] < R) { y[r, j] = x[ROW, j] }
+
+machine copied : same on sm_80 {
+  work grid = (r: R, g: N // 64), block = (t: 16)
+  program {
+    shared s: TYPE[68] LAYOUT
+    for v < WIDTH in vector { BODY }
+    commit
+    wait 0
+    barrier
+    for q < 4 in register { y[r, g*64 + t*4 + q] = s[t*4 + q] }
+  }
+}
+"""
+BODY = "async s[t*4 + v] = x[ROW, g*64 + t*4 + v]"
+PASSING = {  # by what the note says: what stands in the text
+    "": {},
+    "the loop over v has other steps too": {"BODY": f"{BODY}\ns[64] = 0 if t == 0 and v == 0"},
+    "at[r] decides where and whether it copies": {"ROW": "at[r]"},
+    "2 bytes at once, and the hardware moves at least 4": {
+        "TYPE": "f16",
+        "BODY": "async s[t + v] = x[ROW, g*64 + t + v]",
+        "WIDTH": "1",
+    },
+    "whether all 4 neighbours are copied is not seen of (t*4 + v) % 2 == 0": {"BODY": f"{BODY} if (t*4 + v) % 2 == 0 else 0"},
+    "the layout of s parts 4 neighbours": {"LAYOUT": "swizzle(2, 1, 3)"},
+    "that a thread begins at a multiple of 4 is not seen": {"BODY": "async s[t*4 + v + 1] = x[ROW, g*64 + t*4 + v]"},
+}
+
+
+@pytest.mark.parametrize("said", PASSING)
+def test_why_a_copy_passes_registers(said: str) -> None:
+    """The count says the same: only what passes no register is under way."""
+    text = COPY
+    for word, one in {"BODY": BODY, "ROW": "r", "TYPE": "f32", "LAYOUT": "", "WIDTH": "4"}.items():
+        text = text.replace(word, PASSING[said].get(word, one))
+    sizes = {"R": 64, "N": 256}
+    (made,) = load_text(text, "copied").machines
+    found = [d.labels[0].text for d in noted(text, "copied", "R = 64, N = 256") if d.code == "TG614"]
+    assert found == [said] * bool(said)
+    assert (measure(program(made), sizes).launches[0].underway is None) == bool(said)
+
+
+@pytest.mark.parametrize(("arch", "many"), [("sm_75", 0), ("sm_80", 1)])
+def test_no_note_where_nothing_copies(arch: str, many: int) -> None:
+    text = next(p for p in NOTES if p.stem.startswith("TG614")).read_text(encoding="utf-8").replace("sm_80", arch)
+    found = [d.code for d in noted(text, "older", "R = 132, N = 65536, M = 1024")]
+    assert found.count("TG614") == 2 * many
+
+
 def moderate(machine: Machine) -> dict[str, int]:
     """A size each that is quick to count; others where the preconditions want others."""
     sizes = dict.fromkeys(machine.op.sizes, {1: 1 << 20, 2: 1024, 3: 512}.get(len(machine.op.sizes), 64))

@@ -97,7 +97,18 @@ def test_plain_data(capsys) -> None:
     assert naive["memory"][0]["asked_elements"] == {"number": 4096, "exact": True, "form": "M·N"}
 
 
-PEAKS = {"h100": 66.9, "h200": 66.9, "a100": 19.5, "rtx4090": 82.6, "rtx3090": 35.6, "l4": 30.3, "t4": 8.1}
+PEAKS = {
+    "h100": 66.9,
+    "h200": 66.9,
+    "a100": 19.5,
+    "rtx4090": 82.6,
+    "rtx3090": 35.6,
+    "l4": 30.3,
+    "t4": 8.1,
+    "orin": 5.3,
+    "b200": 75.0,
+    "rtxpro6000": 126.0,
+}
 
 
 @pytest.mark.parametrize("name", devices())
@@ -106,8 +117,13 @@ def test_the_peak_of_a_device_is_that_of_its_data_sheet(name: str) -> None:
     assert device is not None and round(device.fp32_flops / 1e12, 1) == PEAKS[name]
 
 
-TENSOR = {"h100": 989.4, "h200": 989.4, "a100": 311.9, "rtx4090": 165.2, "rtx3090": 71.2, "l4": 121.1, "t4": 65.1}
-TENSOR_CLOCK = {"h100": 1830_000_000, "h200": 1830_000_000}  # at which their data sheet counts; they do reach their other one
+TENSOR = {"h100": 989.4, "h200": 989.4, "a100": 311.9, "rtx4090": 165.2, "rtx3090": 71.2, "l4": 121.1, "t4": 65.1, "orin": 42.6}
+TENSOR |= {"b200": 2250.0, "rtxpro6000": 503.8}
+TENSOR_CLOCK = {
+    "h100": 1830_000_000,
+    "h200": 1830_000_000,
+    "b200": 1855_000_000,
+}  # at which their data sheet counts; they do reach their other one
 
 
 @pytest.mark.parametrize("name", devices())

@@ -310,7 +310,7 @@ def arguments_of(
     program: Program, launch: Launch, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int
 ) -> list[Any]:
     """What a kernel is called with: pointers, scalars, sizes, strides, turns, maps."""
-    boxes = {parameter(one): (memory[one[0]], *one[1:]) for one in maps(launch)}
+    boxes = {parameter(one): (memory[one[0]], *one[1:]) for one in maps(program)}
     index, paces = np.int32 if bits == 32 else np.int64, strides(program.op)
     steps = {
         p: np.int64(s // memory[n].itemsize) for n, names in paces.items() for p, s in zip(names, memory[n].strides, strict=True)

@@ -52,7 +52,8 @@ RIGHT = {
     "the last warp fills": BOXES.replace("w == 0", "w == 3"),
     "the slot of the turn before": BOXES.replace("[ko % 4", "[(ko + 3) % 4"),
     "the tiles are used again behind a barrier": BOXES.replace(
-        "    if g < 2 {\n      for i", "    barrier\n    sA[0, 0, 0] = 0 if g == 0 and w == 0 and lane == 0\n    if g < 2 {\n      for i"
+        "    if g < 2 {\n      for i",
+        "    barrier\n    sA[0, 0, 0] = 0 if g == 0 and w == 0 and lane == 0\n    if g < 2 {\n      for i",
     ),
 }
 WRONG = {  # what is changed, and the code that is said
@@ -194,7 +195,9 @@ def test_each_role_has_a_loop_of_its_own() -> None:
     launch = apart(pipeline.program(pipeline.load(FILE).spec.machine("boxes")).launches[0])
     loops = [s for s in launch.body if isinstance(s, If) and isinstance(s.body[0], For)]
     assert [{s.way for s in steps(one.body) if isinstance(s, Enter)} for one in loops[:2]] == [{"fill"}, {"use"}]
-    both = AHEAD.replace("    for t < ceil(n / 32) {\n", "    local b: f32[]\n    b[] = 0\n    for t < ceil(n / 32) {\n      b[] += 1\n")
+    both = AHEAD.replace(
+        "    for t < ceil(n / 32) {\n", "    local b: f32[]\n    b[] = 0\n    for t < ceil(n / 32) {\n      b[] += 1\n"
+    )
     launch = apart(pipeline.program(machine(TOTAL + both.replace("w: 2", "w: 3"))).launches[0])
     assert len([s for s in launch.body if isinstance(s, If)]) == 3
 

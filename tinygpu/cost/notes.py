@@ -1,6 +1,6 @@
 """Notes: what makes a machine slower than it need be, each with the place, the number and a way out. Never an error.
 
-Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG613, in the order of the text.
+Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG614, in the order of the text.
 The one idea: one function for each note, and none says more than was counted; what is said are rows of `grammar/messages.toml`.
 """
 
@@ -16,11 +16,12 @@ from tinygpu.cost.counted import Count
 from tinygpu.cost.layouts import said, without_conflicts
 from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.on_device import Filled, hidden
+from tinygpu.cost.passing import Passing, passing
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
 from tinygpu.diagnostic import Diagnostic, Span
-from tinygpu.hardware.arch import Device
+from tinygpu.hardware.arch import Device, copies_later
 from tinygpu.model.problems import Problems, counted
 from tinygpu.program.arrays import strides
 from tinygpu.program.instruction import MOST_GROUPS
@@ -99,7 +100,9 @@ def conflicting(seen: Seen) -> None:
             what = f"{line.access.by} of" if line.access.by else "store to" if line.access.stores else "read of"
             words = {"what": what, "name": line.array, "turns": line.tally.worst, "element": line.element}
             layout = without_conflicts(seen.cost, line.array)
-            seen.problems.say("TG602.layout" if layout else "TG602.turns", line.span, layout=layout and said(layout), **words)
+            seen.problems.say(
+                "TG602.layout" if layout else "TG602.turns", line.span, layout=said(layout) if layout else "", **words
+            )
 
 
 def repeated(seen: Seen) -> None:
@@ -270,6 +273,23 @@ def shallow(seen: Seen) -> None:
         seen.problems.say(message, span, groups=groups, blocks=blocks, enough=enough, slots=found.groups + 1, **words)
 
 
+def in_registers(seen: Seen) -> None:
+    """TG614."""
+    program, found = seen.cost.program, dict[tuple[str, str, str], tuple[Passing, Line]]()
+    if (seen.device and not seen.device.copies) or not copies_later(program.machine.arch if program.machine else ""):
+        return
+    for number in range(len(program.launches)):
+        lines = {(one.array, one.access.index): one for one in seen.cost.lines if one.launch == number and not one.access.stores}
+        for one in passing(program, number):
+            line = lines.get((one.element.tensor, one.element.index))
+            if line is not None and (line.moved is None or _matters(seen, line)):
+                found[one.step.target, one.element.tensor, one.row] = one, line  # of a ring's copies those in its loop
+    for one, line in found.values():
+        span = next((s for s in (one.step.span, line.span) if s.line), seen.place(line.launch))
+        seen.problems.say(f"TG614.{one.row}", span, **one.words)
+
+
 RULES: tuple[Callable[[Seen], None], ...] = (
     scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled, lane_by_lane, shallow,
+    in_registers,
 )  # fmt: skip

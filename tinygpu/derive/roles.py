@@ -66,4 +66,3 @@ def roles_of(of: Matched, fresh: str, ring: str) -> Roles | None:
     (group,) = block or (Axis(fresh, Const(1), "block", of.span),)
     assert isinstance(group.extent, Const), "a block's factors are numbers"
     return Roles(replace(group, extent=Const(int(group.extent.value) + 1)), lanes[0].name if len(lanes) > 1 else "", ring)
-

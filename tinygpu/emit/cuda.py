@@ -61,7 +61,7 @@ def kernel_parameters(program: Program, launch: Launch) -> tuple[Parameter, ...]
     scalars = [Parameter(t.name, "scalar", MEMORY[t.dtype]) for t in op.inputs if not t.shape]
     paces = [Parameter(name, "stride", "i64") for names in strides(op).values() for name in names]
     turns = [Parameter(a.name, "size", "ix") for a in launch.turns]
-    boxes = [Parameter(parameter(one), "map", "i64") for one in maps(launch)]
+    boxes = [Parameter(parameter(one), "map", "i64") for one in maps(program)]
     return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes), *paces, *turns, *boxes)
 
 
@@ -87,7 +87,7 @@ def cuda_source(program: Program) -> str:
 
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
-    program, boxes = unpack(program), maps(program.launches[number])
+    program, boxes = unpack(program), maps(program)
     parameters = kernel_parameters(program, program.launches[number])
     program = parted(program)
     launch, fragments = program.launches[number], fragments_of(program.launches[number])

@@ -78,6 +78,15 @@ def known(name: str) -> bool:
     return name == CPU or name.rstrip("af") in ARCHITECTURES
 
 
+def copies_later(name: str) -> bool:
+    """Whether an architecture has copies that land later; the empty name is every one that has.
+
+    >>> copies_later("sm_75"), copies_later("sm_90a"), copies_later(""), copies_later(CPU)
+    (False, True, True, False)
+    """
+    return name != CPU and int(name.removeprefix("sm_").rstrip("af") or 80) >= 80
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """Peaks: bytes and clocks a second, instructions a clock and multiprocessor; of tensor cores operations, by the dtypes of operands and of
@@ -101,7 +110,7 @@ class Device:
         >>> device_named("t4").copies, device_named("a100").copies
         (False, True)
         """
-        return int(self.arch.removeprefix("sm_").rstrip("af")) >= 80
+        return copies_later(self.arch)
 
     def tensor_flops(self, dtypes: str) -> int | None:
         """Operations of the tensor cores of a multiprocessor in a clock, `operands→sums`; None where no peak is known.
@@ -166,7 +175,7 @@ def devices() -> tuple[str, ...]:
     """The names that are known.
 
     >>> devices()
-    ('a100', 'h100', 'h200', 'l4', 'rtx3090', 'rtx4090', 't4')
+    ('a100', 'b200', 'h100', 'h200', 'l4', 'orin', 'rtx3090', 'rtx4090', 'rtxpro6000', 't4')
     """
     return tuple(sorted(path.stem.removeprefix("device_") for path in HERE.glob("device_*.toml")))
 

@@ -18,6 +18,7 @@ from tinygpu.program.arrays import shared_places
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.runtime.cuda import _Cuda
+from tinygpu.schedule.roles import maps
 
 Arch = tuple[int | str, ...]
 
@@ -31,7 +32,7 @@ def assembled(program: Program, arch: str, wide: bool = True) -> tuple[Assembled
     number, letter = int(name.rstrip("af")), name.lstrip("0123456789")
     target, pieces = (number // 10, number % 10, *letter), dict[str, str]()
     for n, launch in enumerate(program.launches):
-        kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "")
+        kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "", maps=len(maps(program)))
         pieces[kernel.name] = kernel.ptx(target, 32, wide)
     _, said = linked([*pieces.values()], target)
     reports = (report_of(program.name, said[name]) for name in pieces)

@@ -122,23 +122,20 @@ def registers(count: int, way: str) -> Any:
 @functools.cache
 def tensor_copy(rank: int, slots: int, bytes: int) -> Any:
     """The intrinsic `copy(near, to, tiles, turn, map, c0, …)`: a box of a tensor, from these coordinates on, the slowest first, to the block's memory; the barrier `full` of the
-    turn expects its bytes, and counts them when it has landed. It is of one lane of a warp, which in its first turn looks at the map anew; the others go on."""
+    turn expects its bytes, and counts them when it has landed. It is of one lane of a warp; the others go on."""
     from numba.cuda.extending import intrinsic
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         near, to, tiles, turn, described, *corner = arguments
         at = _near(builder, near, to, context.get_abi_sizeof(near.type.pointee))
         full = _barrier(builder, tiles, turn, slots, "full")
-        listed, first = ", ".join(f"${5 + n}" for n in range(rank)), builder.icmp_unsigned("==", turn, turn.type(0))
+        listed = ", ".join(f"${4 + n}" for n in range(rank))
         what = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        seen = "@q fence.proxy.tensormap::generic.acquire.sys [$1], 128;"
         expects = f"@p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$2], {bytes};"
         sends = f"@p {what} [$0], [$1, {{{listed}}}], [$2];"
-        text = f"{{ .reg .pred p, q; setp.ne.u32 p, $3, 0; setp.ne.u32 q, $4, 0; {seen} {expects} {sends} }}"
+        text = f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; {expects} {sends} }}"
         fastest = [_narrow(builder, c) for c in reversed(corner)]
-        leads = _leads(builder)
-        both = (builder.zext(p, _BITS32) for p in (leads, builder.and_(leads, first)))
-        _together(builder, text, at, described, full, *both, *fastest)
+        _together(builder, text, at, described, full, builder.zext(_leads(builder), _BITS32), *fastest)
         return context.get_dummy_value()
 
     names = ", ".join(["near", "to", "tiles", "turn", "described", *(f"c{n}" for n in range(rank))])

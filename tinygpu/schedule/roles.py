@@ -108,13 +108,14 @@ def map_of(one: Sent) -> Map:
     return one.tensor, one.extents, one.pattern
 
 
-def maps(launch: Launch) -> tuple[Map, ...]:
-    """How tensors are cut for the boxes of a launch, each once: its kernel gets a map for each.
+def maps(program: Program) -> tuple[Map, ...]:
+    """How tensors are cut for the boxes of a program, each once: its kernels get a map for each.
 
-    >>> maps(Launch((), (), ()))
+    >>> from tinygpu.model.op import Op
+    >>> maps(Program("m", Op("o", (), (), (), (), ()), ()))
     ()
     """
-    every = (s.begins for s in steps(apart(launch).body) if isinstance(s, Sync))
+    every = (s.begins for launch in program.launches for s in steps(apart(launch).body) if isinstance(s, Sync))
     return tuple(dict.fromkeys(map_of(one) for one in every if isinstance(one, Sent)))
 
 

@@ -47,7 +47,7 @@ class Given:
 
 def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: Given) -> None:
     """That the text of a kernel is a launch. Raises Differs."""
-    (names, inner, space), boxes, launch = prelude(function), maps(launch), apart(launch)
+    (names, inner, space), boxes, launch = prelude(function), maps(program), apart(launch)
     known = arrays(program)
     memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch, boxes)
     meaning = Meaning.of(program)
