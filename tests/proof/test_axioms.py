@@ -49,7 +49,7 @@ def with_instructions(stem: str) -> list[Program]:
     return [pipeline.program(machine) for machine in pipeline.load(spec).machines]
 
 
-@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles"])
+@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles", "roles"])
 def test_what_is_assumed_stands_in_the_text(name: str) -> None:
     for one in made(name) if name in SPECS else with_instructions(name):
         text = render(one)
@@ -61,7 +61,7 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
     warp = program(COPY, "warp barrier\ns[ROW] = x[ROW]")
     later = pipeline.program(pipeline.load(ROOT / "tests" / "hardware" / "specs" / "ring_of_copies.tgpu").machines[0])
     found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
-    found |= {a for name in ("tiled", "products") for one in with_instructions(name) for a in axioms(one)}
+    found |= {a for name in ("tiled", "products", "roles") for one in with_instructions(name) for a in axioms(one)}
     assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 
