@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.machine_code import disassembled, disassembler, loops, read_disassembly
+from benchmarks.machine_code import assembled, disassembled, disassembler, loops, read_disassembly
 from tests.emit.test_cuda_prelude import needs_cuda
 from tinygpu import runtime
-from tinygpu.run.gate import linked, report_of
+from tinygpu.run.gate import code_of, linked, report_of
 
 ARCH = (9, 0, "a")
 SLOTS = 4
@@ -143,20 +143,14 @@ def test_a_kernel_of_roles_is_what_one_would_write(bits: int) -> None:
     needs_cuda()
     kernel = runtime.loaded()._Cuda("a_product", product(True), 384, ARCH, "", 2**17 + 1024, maps=2)
     assert [kernel.ptx(ARCH, bits, wide).count(".param .align 128 .b8 a_product_param_") for wide in (True, False)] == [2, 0]
-    code = kernel.compile(ARCH, bits, True)
-    from cuda.core import Linker, LinkerOptions, ObjectCode
-
-    ltoir = kernel.library(ARCH, bits, True).get_ltoir(cc=ARCH)
-    options = LinkerOptions(arch="sm_90a", link_time_optimization=True, verbose=True, ptxas_options=["-v"])
-    linker = Linker(ObjectCode.from_ltoir(ltoir), options=options)
-    linker.link("cubin")
-    said = linker.get_info_log()
-    assert not re.search(r"ignored|serializ", said), said
-    report = report_of("a_product", said)
+    code = code_of(kernel.library(ARCH, bits, True), ARCH)
+    assert isinstance(code, bytes) and not re.search(r"ignored|serializ", str(linked([code], ARCH)))
+    (report,) = assembled([("a_product", code)], ARCH)
     assert (report.registers, report.stack_bytes, report.spill_bytes) == (168, 0, 0)
     if not disassembler():
         return
-    (instructions,) = read_disassembly(disassembled(code)).values()
+    (instructions,) = read_disassembly(disassembled(kernel.compile(ARCH, bits, True))).values()
+    assert [i.name for i in instructions] == [i.name for i in report.instructions]
     named = Counter(i.name.split(".")[0] for i in instructions)
     assert named["USETMAXREG"] == 2 and not named["LDL"] + named["STL"]
     inside = [Counter(i.name.split(".")[0] for i in loop) for loop in loops(instructions)]
