@@ -202,6 +202,54 @@ def test_each_role_has_a_loop_of_its_own() -> None:
     assert len([s for s in launch.body if isinstance(s, If)]) == 3
 
 
+USED = """
+machine used : mm on sm_90a {
+  work    grid = (by, bx), block = (g: 2, w: 4, lane: 32)
+  compute i = (by, g, im), j = (bx, jn), k = (ko, kk: 2, ka)
+  time    ko, kk
+  use wgmma_m64n128k16_n(i: im, j: jn, k: ka) by (w, lane)
+  stage A[i, k] at ko in shared ring 4 by tensor_copy
+  stage B[k, j] at ko in shared ring 4 by tensor_copy
+}
+"""
+
+
+def test_what_is_derived_is_what_one_writes() -> None:
+    derived = pipeline.program(machine(USED))
+    assert derived.launches == pipeline.program(machine(LATER)).launches
+    alone = machine(USED.replace("block = (g: 2, w", "block = (w").replace("(by, g, im)", "(by, im)"))
+    assert isinstance(pipeline.check(alone), Proof) and len(pipeline.program(alone).launches[0].block) == 3
+
+
+NOT_DERIVED = {  # what is changed, and the message
+    "two factors of groups": (USED.replace("(g: 2, w", "(g: 2, h: 1, w").replace("(bx, jn)", "(bx, h, jn)"), "TG184.roles"),
+    "one operand is copied by lanes": (USED.replace("at ko in shared ring 4 by tensor_copy\n}", "at ko in shared ring 4 async\n}"), "TG1"),
+    "rings of two lengths": (USED.replace("ring 4 by tensor_copy\n}", "ring 3 by tensor_copy\n}"), "TG546.ring"),
+    "no ring": (USED.replace(" ring 4 by", " by"), "TG546.boxes"),
+    "another unit": (USED.replace("tensor_copy", "tensor_core"), "TG546.boxes"),
+    "both ways": (USED.replace("ring 4 by", "ring 4 async by"), "TG546.boxes"),
+    "no instruction": ("""
+machine plain : mm on sm_90 {
+  work    grid = (by, bx), block = (t: 64)
+  compute i = (by, t), j = (bx, jn: 8), k = (ko, kk: 8)
+  time    ko, kk
+  register jn
+  stage A[i, k] at ko in shared ring 2 by tensor_copy
+}
+""", "TG546.boxes"),
+    "columns that lie in rows": (USED.replace("stage A[i, k] at ko in shared ring 4 by tensor_copy", "stage A[i, k] at ko in shared ring 4 by tensor_copy { layout (k, i) }"), "TG18"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_DERIVED)
+def test_what_no_role_copies_is_said(name: str) -> None:
+    text, message = NOT_DERIVED[name]
+    assert text != USED
+    with pytest.raises(TinygpuError) as told:
+        pipeline.program(machine(text))
+    assert any(d.code.startswith(message.split(".")[0]) for d in told.value.diagnostics), told.value.diagnostics
+
+
 MISPRINTED = {  # of a kernel: what stands there, and what does something else
     "fewer warps use it": ("ring('begin', 4, 1, 8)", "ring('begin', 4, 1, 7)"),
     "fewer slots": ("ring('fill', 4)", "ring('fill', 2)"),
