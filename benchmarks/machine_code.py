@@ -25,9 +25,9 @@ from tinygpu.program.pending import copies, source
 from tinygpu.program.step import Assign, Program, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, parts
-from tinygpu.run.gate import Arch, linked, loaded, report_of
+from tinygpu.run.gate import Arch, code_of, linked, loaded, report_of
 
-Kernels = tuple[tuple[str, str], ...]  # the name and the PTX of each
+Kernels = tuple[tuple[str, str | bytes], ...]  # the name of each, and its PTX, or what is assembled alone
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P[\dT]+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")
 WIDTHS = {16: r"\.128", 8: r"\.64", 4: "", 2: r"\.[US]16", 1: r"\.[US]8"}
 
@@ -84,12 +84,13 @@ def share(instructions: Sequence[Instruction]) -> float:
 
 
 def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wide: bool = True) -> dict[Arch, Kernels]:
-    """`programs → the PTX of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
+    """`programs → the code of each of their launches`, in order, for several architectures in little more than the time for one. Needs numba-cuda."""
     names: list[str] = []
-    texts: list[tuple[str, ...]] = []
+    texts: list[tuple[str | bytes, ...]] = []
     for program in programs:
         space = loaded(program)
-        texts += [compile_ptx(space, program, n, archs, bits, wide) for n in range(len(program.launches))]
+        libraries = [library(space, program, n, archs[0], bits, wide) for n in range(len(program.launches))]
+        texts += [tuple(code_of(made, arch) for arch in archs) for made in libraries]
         names += [program.name] * len(program.launches)
     of_arch = zip(archs, zip(*texts, strict=True), strict=True) if texts else ()
     return dict.fromkeys(archs, ()) | {arch: tuple(zip(names, ptx, strict=True)) for arch, ptx in of_arch}
@@ -98,10 +99,15 @@ def compiled(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32,
 def compile_ptx(
     space: Mapping[str, Any], program: Program, number: int, archs: Sequence[Arch], bits: int, wide: bool
 ) -> tuple[str, ...]:
-    """The PTX of one launch's kernel for each architecture: all of them have what numba makes of it, which takes nearly all of the time."""
+    """The PTX of one launch's kernel for each architecture."""
+    made = library(space, program, number, archs[0], bits, wide)
+    return tuple(str(made.get_asm_str(cc=arch)) for arch in archs)
+
+
+def library(space: Mapping[str, Any], program: Program, number: int, arch: Arch, bits: int, wide: bool) -> Any:
+    """What numba makes of one launch's kernel, which takes nearly all of the time; all architectures have the same."""
     kernel, signature = space[kernel_name(program, number)](bits, wide)
-    library = runtime.loaded()._library(kernel, signature, archs[0], block_threads(program.launches[number]))
-    return tuple(str(library.get_asm_str(cc=arch)) for arch in archs)
+    return runtime.loaded()._library(kernel, signature, arch, block_threads(program.launches[number]))
 
 
 def entry_of(ptx: str) -> str:
@@ -122,17 +128,31 @@ def gates(programs: Sequence[Program], archs: Sequence[Arch], bits: int = 32, wi
     return {arch: assembled(kernels, arch) for arch, kernels in compiled(programs, archs, bits, wide).items()}
 
 
-def assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
-    """`(name, PTX of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
+def assembled(kernels: Sequence[tuple[str, str | bytes]], arch: Arch) -> tuple[Report, ...]:
+    """`(name, code of one kernel)… → a report for each`. Needs cuda-core and nvJitLink, and no GPU. Raises what nvJitLink raises."""
+    together = iter(texts_assembled([(name, code) for name, code in kernels if isinstance(code, str)], arch))
+    return tuple(whole_assembled(name, code, arch) if isinstance(code, bytes) else next(together) for name, code in kernels)
+
+
+def texts_assembled(kernels: Sequence[tuple[str, str]], arch: Arch) -> tuple[Report, ...]:
+    """The same for those of which there is PTX."""
     names = [f"kernel_{n}" for n in range(len(kernels))]
     if not names:
         return ()
     code, said = linked([ptx.replace(entry_of(ptx), name) for name, (_, ptx) in zip(names, kernels, strict=True)], arch)
-    shown, target = read_disassembly(disassembled(code)), "sm_" + "".join(map(str, arch))
-    found = [report_of(title, said[name]) for name, (title, _) in zip(names, kernels, strict=True)]
-    return tuple(
-        Report(**parts(one), arch=target, instructions=shown.get(name, ())) for name, one in zip(names, found, strict=True)
-    )
+    shown = read_disassembly(disassembled(code))
+    return tuple(reported(title, said[name], shown.get(name, ()), arch) for name, (title, _) in zip(names, kernels, strict=True))
+
+
+def whole_assembled(name: str, code: bytes, arch: Arch) -> Report:
+    """The same for one that is a program by itself."""
+    made, said = linked([code], arch)
+    (instructions,) = read_disassembly(disassembled(made)).values() or ((),)
+    return reported(name, "\n".join(said.values()), instructions, arch)
+
+
+def reported(name: str, said: str, instructions: tuple[Instruction, ...], arch: Arch) -> Report:
+    return Report(**parts(report_of(name, said)), arch="sm_" + "".join(map(str, arch)), instructions=instructions)
 
 
 def disassembled(code: bytes) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.program.library import proof_of, shipped
 from tinygpu.pipeline import load_text, program
-from tinygpu.proof.assumed import AXIOMS, numerics_of
+from tinygpu.proof.assumed import numerics_of
+from tinygpu.proof.axioms import AXIOMS
 
 
 def test_every_axiom_has_a_source() -> None:

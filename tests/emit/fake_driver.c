@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct { char *code, *name; size_t size; } Kernel;
-typedef struct Node { Kernel *kernel; unsigned grid, block, shared; uint64_t values[64]; struct Node *next; } Node;
+typedef struct Node { Kernel *kernel; unsigned grid, block, shared; uint64_t values[128]; struct Node *next; } Node;
 typedef void (*Launched)(const char *code, size_t size, const char *name, unsigned grid, unsigned block, unsigned shared,
                          uintptr_t stream, uintptr_t context, const uint64_t *values);
 
@@ -17,7 +17,7 @@ static _Thread_local uintptr_t current;
 static _Thread_local int mode;
 static char noted[1 << 16];
 static size_t length;
-static int refuses, capturing, illegal, words = 16;
+static int refuses, capturing, illegal, words = 16, maps, unmapped;
 static uintptr_t captured;
 static Node *first, *last;
 Launched fake_on_launch;
@@ -32,7 +32,8 @@ const char *fake_noted(void) { return noted; }
 void fake_forget(void) { noted[0] = 0; length = 0; illegal = 0; }
 int fake_illegal(void) { return illegal; }
 void fake_refuse(int error) { refuses = error; }
-void fake_words(int count) { words = count; }
+void fake_words(int count, int last) { words = count; maps = last; } /* of which so many, the last, are maps of tensors */
+void fake_unmapped(int error) { unmapped = error; }
 uintptr_t fake_context(int device) { return (uintptr_t)&contexts[device]; }
 
 int cuInit(unsigned flags) { return 0; }
@@ -70,6 +71,18 @@ int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t bytes) { note("cuMemc
 int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t bytes) { note("cuMemcpyDtoH"); memcpy(to, (void *)from, bytes); return 0; }
 int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, uintptr_t stream) { if (!captured || stream != captured) memcpy((void *)to, (void *)from, bytes); return 0; }
 
+int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, uintptr_t address, const uint64_t *extents, const uint64_t *strides,
+                           const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int outside) {
+  note("cuTensorMapEncodeTiled");
+  if (unmapped || !current || (uintptr_t)map % 64) return unmapped ? unmapped : !current ? 201 : 1;
+  uint64_t made[16] = {address, type, rank, swizzle, promotion, interleave | outside};
+  for (unsigned k = 0; k < rank; k++) {
+    made[6 + k] = extents[k] << 16 | box[k] << 4 | steps[k];
+    if (k + 1 < rank) made[11 + k] = strides[k];
+  }
+  memcpy(map, made, sizeof made);
+  return 0;
+}
 int cuStreamCreate(uintptr_t *stream, unsigned flags) { *stream = (uintptr_t)malloc(1); return 0; }
 int cuStreamCreateWithPriority(uintptr_t *stream, unsigned flags, int priority) { return cuStreamCreate(stream, flags); }
 int cuStreamDestroy_v2(uintptr_t stream) { return 0; }
@@ -107,7 +120,11 @@ int cuLaunchKernel(Kernel *kernel, unsigned gx, unsigned gy, unsigned gz, unsign
   if (!fake_on_launch && !(capturing && stream == captured)) return 0;
   Node *n = calloc(1, sizeof *n);
   n->kernel = kernel; n->grid = gx; n->block = bx; n->shared = shared;
-  for (int k = 0; k < words && parameters[k]; k++) n->values[k] = *(uint64_t *)parameters[k];
+  uint64_t *to = n->values;
+  for (int k = 0; k < words && parameters[k]; k++, to++) {
+    memcpy(to, parameters[k], k < words - maps ? 8 : 128);
+    if (k >= words - maps) to += 15;
+  }
   if (capturing && stream == captured) {
     if (last) last->next = n; else first = n;
     last = n;

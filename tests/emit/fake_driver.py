@@ -66,12 +66,12 @@ class Driver:
         """How many calls a driver would have refused, because a stream was captured."""
         return int(self.library.fake_illegal())
 
-    def on_launch(self, words: int, function: Callable[..., None]) -> None:
-        """`function(code, name, blocks, threads, shared, stream, context, values)` at each launch of up to `words` arguments."""
+    def on_launch(self, words: int, function: Callable[..., None], maps: int = 0) -> None:
+        """`function(code, name, blocks, threads, shared, stream, context, values)` at each launch of up to `words` arguments; the last are `maps`, of 16 words each."""
 
         def called(code: bytes, size: int, name: bytes, *rest: Any) -> None:
-            function(code.decode(), name.decode(), *rest[:-1], [int(rest[-1][k]) for k in range(words)])
+            function(code.decode(), name.decode(), *rest[:-1], [int(rest[-1][k]) for k in range(words + 15 * maps)])
 
         self.kept = LAUNCHED(called)
-        self.library.fake_words(words)
+        self.library.fake_words(words, maps)
         ctypes.c_void_p.in_dll(self.library, "fake_on_launch").value = ctypes.cast(self.kept, ctypes.c_void_p).value

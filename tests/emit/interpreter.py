@@ -24,6 +24,7 @@ from tinygpu.category.number import HELD, load
 from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_parameters
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
 from tinygpu.program.step import Launch, Program, loops_around
+from tinygpu.schedule.roles import maps, parameter
 
 STORED = {"bool": np.uint8, **{name: np.dtype(f"uint{DTYPE[name].bits}") for name in PACKED}}
 POISON = 0x5A
@@ -287,6 +288,8 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
         "matrix": lambda text, form: f"{text}|{form}" if text.startswith("wgmma.") else text,
+        "ring": lambda *how: ("ring", *how),
+        "tensor_copy": lambda *how: ("tensor_copy", *how),
         "atomic": atomic,
     }
     return space | {"conversion": conversion, "angle_function": lambda name: {"s": np.sin, "c": np.cos}[name[0]], "Any": Any}
@@ -306,7 +309,8 @@ def in_order(
 def arguments_of(
     program: Program, launch: Launch, sizes: Mapping[str, int], memory: Mapping[str, np.ndarray], bits: int
 ) -> list[Any]:
-    """What a kernel is called with: pointers, scalars, sizes, strides, turns."""
+    """What a kernel is called with: pointers, scalars, sizes, strides, turns, maps."""
+    boxes = {parameter(one): (memory[one[0]], *one[1:]) for one in maps(program)}
     index, paces = np.int32 if bits == 32 else np.int64, strides(program.op)
     steps = {
         p: np.int64(s // memory[n].itemsize) for n, names in paces.items() for p, s in zip(names, memory[n].strides, strict=True)
@@ -318,6 +322,8 @@ def arguments_of(
         if p.kind == "stride"
         else pointer_to(memory[p.name], p.name in paces)
         if p.kind == "pointer"
+        else boxes[p.name]
+        if p.kind == "map"
         else memory[p.name][()]
         for p in kernel_parameters(program, launch)
     ]

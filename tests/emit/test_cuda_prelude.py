@@ -104,10 +104,11 @@ def test_the_runtime_is_self_contained() -> None:
 def test_the_names_that_are_offered_are_those_that_stand_at_the_top() -> None:
     """`offered` reads lines, which is quick; here Python reads the text."""
     top = ast.parse(runtime.text()).body
-    given = {node.name for node in top if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    given = [node.name for node in top if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     targets = [target for node in top if isinstance(node, ast.Assign) for target in node.targets]
-    given |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    given += [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
     assert runtime.offered() == {name for name in given if not name.startswith("_")}
+    assert len(given) == len({*given}), "of two files that are one, neither hides what is the other's"
 
 
 @pytest.mark.parametrize(

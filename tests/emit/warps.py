@@ -13,7 +13,8 @@ from typing import Any
 
 WARP, GROUP = 32, 128
 MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
-INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async")
+INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async", "ring_", "box_copy")
+BARRIERS = -1  # where those of the block are, beside what warps have begun
 Thread = Generator[tuple[Any, ...], Any, None]
 
 
@@ -58,6 +59,8 @@ def run_block(position: SimpleNamespace, threads: Sequence[Thread], order: Calla
         answers = met(waiting, len(threads), under_way)
         for number in answers:
             del waiting[number]
+        if not answers and BARRIERS in under_way and under_way[BARRIERS].land():
+            continue
         assert answers or not waiting, f"{len(waiting)} threads wait for ever, first at {next(iter(waiting.values()))[0]}"
 
 
@@ -80,6 +83,12 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, An
             texts = {waiting[n][1] for n in lanes}
             assert len(texts) == 1 and len(lanes) == WARP, f"lanes of one warp run {texts}"
             given, (text,) = [waiting[n][2:] for n in lanes], texts
+            if not isinstance(text, str):
+                if text[:2] == ("ring", "begin") and any(waiting.get(n, ())[:2] != ("instruction", text) for n in range(count)):
+                    continue  # a barrier of the block is in it
+                if barriers(under_way).call(text, given):
+                    out |= dict.fromkeys(lanes)
+                continue
             if text.startswith(("wgmma.", "fence.")):
                 group = range(first // GROUP * GROUP, first // GROUP * GROUP + GROUP)
                 if "mma_async" in text and any(waiting.get(n, ())[:2] != ("instruction", text) for n in group):
@@ -91,6 +100,13 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, An
         else:
             out |= {n: exchanged(waiting[n], n - first, [waiting[m][1] for m in lanes]) for n in lanes}
     return out
+
+
+def barriers(under_way: dict[Any, Any]) -> Any:
+    """Those of the block."""
+    from tests.hardware.rings import Barriers
+
+    return under_way.setdefault(BARRIERS, Barriers())
 
 
 def later(text: str, given: list[Any], warp: int, under_way: dict[int, Any]) -> None:

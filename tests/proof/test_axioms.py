@@ -17,7 +17,7 @@ from tests.program.library import library
 from tinygpu import pipeline
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
-from tinygpu.proof.assumed import AXIOMS, axioms, wide
+from tinygpu.proof.axioms import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
 INSTRUCTION = r"\b(mma|wgmma|ldmatrix|stmatrix)_\w+\("
@@ -25,15 +25,17 @@ WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
     "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
     "warp barrier": r"\bwarp barrier\b",
-    "instruction barrier": rf"\binstruction barrier\b|{INSTRUCTION}",
+    "instruction barrier": rf"\binstruction barrier\b|\bby tensor_copy\b|{INSTRUCTION}",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
     "asynchronous copy": r"(?<!fence )\basync (?!wgmma_)",
     "asynchronous product": r"\basync wgmma_",
     "proxy fence": r"\bfence async\b",
+    "ring": r"(?m)^ *ring \w+:",
+    "tensor copy": r"\bby tensor_copy\b",
     "shared memory": r"\bshared\b",
     "wide access": r"\bin vector\b",
-    "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|{INSTRUCTION}",
+    "lanes": rf"\bshuffle_|\b(warp|instruction) barrier\b|\bby tensor_copy\b|{INSTRUCTION}",
 }
 OF_LAWS = {"powers", "limits of functions"}
 
@@ -47,7 +49,7 @@ def with_instructions(stem: str) -> list[Program]:
     return [pipeline.program(machine) for machine in pipeline.load(spec).machines]
 
 
-@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles"])
+@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles", "roles"])
 def test_what_is_assumed_stands_in_the_text(name: str) -> None:
     for one in made(name) if name in SPECS else with_instructions(name):
         text = render(one)
@@ -59,7 +61,7 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
     warp = program(COPY, "warp barrier\ns[ROW] = x[ROW]")
     later = pipeline.program(pipeline.load(ROOT / "tests" / "hardware" / "specs" / "ring_of_copies.tgpu").machines[0])
     found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
-    found |= {a for name in ("tiled", "products") for one in with_instructions(name) for a in axioms(one)}
+    found |= {a for name in ("tiled", "products", "roles") for one in with_instructions(name) for a in axioms(one)}
     assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 

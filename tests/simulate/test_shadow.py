@@ -12,9 +12,10 @@ from tinygpu.category.term import Const
 from tinygpu.diagnostic import NOWHERE
 from tinygpu.program.arrays import READ, STORE
 from tinygpu.program.step import WARP, Assign
+from tinygpu.simulate.clock import Access, Clock, Moments
 from tinygpu.simulate.fault import At, DoubleStore, Faults, Race
 from tinygpu.simulate.group import Execution, Group
-from tinygpu.simulate.shadow import Access, Clock, Moments, Shadow
+from tinygpu.simulate.shadow import Shadow
 
 CELLS = 4
 

@@ -18,7 +18,7 @@ from tinygpu.commands.common import add_format, add_jobs, add_machine, add_time,
 from tinygpu.commands.specs import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.proof.assumed import AXIOMS, axioms
+from tinygpu.proof.axioms import AXIOMS, axioms
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import conflict_free
+from tinygpu.category.layout import PLAIN, conflict_free
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
 from tinygpu.category.text import claimed
+from tinygpu.derive.roles import Roles, roles_of
 from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
+from tinygpu.program.descriptor import patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
@@ -39,6 +41,7 @@ class Text:
     taken: set[str]
     fragments: dict[str, str] = field(default_factory=dict)
     tiles: dict[str, str] = field(default_factory=dict)
+    roles: Roles | None = None
 
     def fresh(self, name: str) -> str:
         return claimed(name, self.taken, "")
@@ -73,10 +76,13 @@ class Text:
             for o in self.in_registers
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
+        self.roles = roles_of(of, self.fresh("g"), self.fresh("tiles"))
         body: Body = (start, *self.nest(of.folds), *self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
-        return (*shared, *held, *self.filled(BLOCK), *body)
+        slots = max((s.ring for s in of.stages.values() if s.by), default=0)
+        ring = (tree.Ring(self.roles.ring, number(slots)),) if self.roles else ()
+        return (*shared, *ring, *held, *self.filled(BLOCK), *body)
 
     # ── loops and tiles ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,6 +99,8 @@ class Text:
 
     def ring(self, axis: Axis, slots: int, inner: Body) -> Body:
         """A loop whose tiles take turns: in each turn that of n − 1 turns later is begun, fewer where tiles are for what is under way."""
+        if self.roles:
+            return self.roles.loop(axis, self.copies(axis.name, Var(axis.name), Var(axis.name) % slots), inner)
         far = slots - 1 - self.under_way(slots)
         turn, ahead = Var(self.fresh("p")), Var(axis.name) + far
         begun = (*self.copies(axis.name, turn, turn), tree.Sync("commit"))
@@ -114,6 +122,8 @@ class Text:
     def laid(self, operand: Operand, stage: Stage, dtype: str) -> tree.Place | None:
         """How it lies: as is said, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
+        if stage.by and stage.layout == PLAIN:
+            return placed(patterned(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
         return placed(stage.layout) or (self.spread(dtype, stage.sides[long(stage)[-1]].extent) if rows else None)
 
     def spread(self, dtype: str, row: int) -> tree.Place | None:
@@ -137,7 +147,8 @@ class Text:
         local, there = self.box(stage)
         place = tuple(expression(simplify(substitute(i, {stage.at: turn}), self.of.box), inside=True) for i in there)
         cell = tree.Cell(self.tiles[stage.name], (*([expression(slot, inside=True)] if slot is not None else []), *local))
-        return tree.Copy(tree.Assign(cell, tree.Cell(stage.tensor, place, NONE), pending=slot is not None))
+        step = tree.Assign(cell, tree.Cell(stage.tensor, place, NONE), pending=slot is not None and not stage.by)
+        return tree.Copy(step, by=stage.by or None)
 
     def box(self, stage: Stage) -> tuple[tuple[tree.Expr, ...], tuple[Term, ...]]:
         """The names of a tile's indices, and which element of the tensor is at them."""
@@ -248,7 +259,10 @@ class Text:
                 return tree.Assign(target, given, "", None if guard == TRUE else expression(guard))
             return tree.Assign(target, tree.IfElse(given, expression(guard), NONE) if {*reads(value)} != {left} else given)
 
-        return (self.cells(of.target, step), *(self.gathered(stage) if stage is not None else ()))
+        left_: Body = (self.cells(of.target, step),)
+        if self.roles:
+            left_ = (tree.If(self.roles.work, (*self.ended(max(s.ring for s in of.stages.values())), *left_)),)
+        return (*left_, *(self.gathered(stage) if stage is not None else ()))
 
     def gathered(self, stage: Stage) -> Body:
         """`copy C[by*64 + i, bx*64 + j] = s[i, j] if …`: the block stores its tile of the output."""

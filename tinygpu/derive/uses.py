@@ -25,6 +25,7 @@ def used(machine: Machine) -> Machine:
     problems.stop()
     assert found is not None and machine.use is not None
     text = (Late if found.instruction.unit else Text)(found, names_taken(machine))
-    launch = machine.launches[0]
-    whole = replace(launch, block=(*launch.block, *machine.use.lanes), phases=(), stages=(), time=())
-    return replace(machine, launches=(whole,), program=tree.ProgramClause(text.body(), span=machine.use.span), use=None)
+    body, launch = text.body(), machine.launches[0]
+    groups = (text.roles.groups,) if text.roles else launch.block
+    whole = replace(launch, block=(*groups, *machine.use.lanes), phases=(), stages=(), time=())
+    return replace(machine, launches=(whole,), program=tree.ProgramClause(body, span=machine.use.span), use=None)

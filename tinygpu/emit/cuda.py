@@ -7,6 +7,7 @@ the grid is flat and is decoded by division.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from tinygpu.category.dtype import MEMORY, ROUNDED, STORAGE
@@ -26,6 +27,7 @@ from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule import contract
 from tinygpu.schedule.registers import Called, fragments_of, registered
+from tinygpu.schedule.roles import Map, maps, parameter, parted
 from tinygpu.schedule.wide import LAUNCHED, moves, widened
 
 BUILTIN = ("range", "min", "max", "abs", "int", "float", "bool")
@@ -42,7 +44,7 @@ HALF = "Arithmetic of 16-bit floats is done in f32, and rounded to 16 bits to ne
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A kernel's parameter. `kind`: `pointer` (to elements of `dtype`), `scalar` (of `dtype`), `size` (an index), `stride` (of a strided tensor, in
-    elements, with 64 bits whatever an index has). `dtype` is memory's: 16-bit floats are `u16`, truth values `u8`."""
+    elements, with 64 bits whatever an index has), `map` (of a tensor in boxes, which lies in global memory). `dtype` is memory's: 16-bit floats are `u16`, truth values `u8`."""
 
     name: str
     kind: str
@@ -51,7 +53,7 @@ class Parameter:
 
 def kernel_parameters(program: Program, launch: Launch) -> tuple[Parameter, ...]:
     """The parameters of the kernel of a launch, in order: pointers of inputs, of outputs, of workspaces, scalar inputs, sizes, strides, the turns of the
-    loops around it."""
+    loops around it, maps."""
     op = program.op
     held = [(t.name, t.dtype) for t in op.tensors if t.shape or t.role == "output"]
     held += [(w.name, w.dtype) for w in program.workspaces]
@@ -59,7 +61,8 @@ def kernel_parameters(program: Program, launch: Launch) -> tuple[Parameter, ...]
     scalars = [Parameter(t.name, "scalar", MEMORY[t.dtype]) for t in op.inputs if not t.shape]
     paces = [Parameter(name, "stride", "i64") for names in strides(op).values() for name in names]
     turns = [Parameter(a.name, "size", "ix") for a in launch.turns]
-    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes), *paces, *turns)
+    boxes = [Parameter(parameter(one), "map", "i64") for one in maps(program)]
+    return (*pointers, *scalars, *(Parameter(s, "size", "ix") for s in op.sizes), *paces, *turns, *boxes)
 
 
 def block_threads(launch: Launch) -> int:
@@ -84,10 +87,12 @@ def cuda_source(program: Program) -> str:
 
 def kernel_source(program: Program, number: int) -> str:
     """The source of one launch's kernel."""
-    program = unpack(program)
+    program, boxes = unpack(program), maps(program)
+    parameters = kernel_parameters(program, program.launches[number])
+    program = parted(program)
     launch, fragments = program.launches[number], fragments_of(program.launches[number])
     laid = registered(widened(program, number))
-    scope = kernel_scope(program, laid, frozenset(fragments))
+    scope = kernel_scope(program, laid, frozenset(fragments), boxes)
     taken = {*OURS, *scope.names.values()}
     ours = Called.of(launch)
     calls = dict.fromkeys((maker, ours.name(s)) for s in steps(launch.body) if (maker := ours.maker(s)))
@@ -103,9 +108,8 @@ def kernel_source(program: Program, number: int) -> str:
     decoded = thread_lines(launch, scope)
     lines = printed.lines(laid.body)
     name = unused(identifier(program.name), OURS)
-    parameters = kernel_parameters(program, launch)
     inner = block(f"def {name}({', '.join(scope.names[p.name] for p in parameters)})", [*decoded, *printed.declared, *lines])
-    kept = unwritten(program, launch)
+    kept = unwritten(parameters, program, launch)
     types = [f"{'constant' if p.name in kept else 'pointer'}({p.dtype})" if p.kind == "pointer" else p.dtype for p in parameters]
     signature = ", ".join(types)
     uses = frozenset(called(joined_lines([*inner, signature])) | {p.dtype for p in parameters})
@@ -120,11 +124,11 @@ def kernel_source(program: Program, number: int) -> str:
     return joined_lines(block(f"def {kernel_name(program, number)}(bits: int, wide: bool) -> Any", body))
 
 
-def unwritten(program: Program, launch: Launch) -> frozenset[str]:
+def unwritten(parameters: Sequence[Parameter], program: Program, launch: Launch) -> frozenset[str]:
     """The arrays in global memory that nobody writes during a launch, under whatever name."""
     changed = written(launch.body)
     changed |= {source for output, source in program.op.inplace.items() if output in changed}
-    return frozenset(p.name for p in kernel_parameters(program, launch) if p.kind == "pointer" and p.name not in changed)
+    return frozenset(p.name for p in parameters if p.kind == "pointer" and p.name not in changed)
 
 
 def called(text: str) -> set[str]:
@@ -170,7 +174,7 @@ def remarks(program: Program, number: int, uses: frozenset[str]) -> tuple[str, .
     )
 
 
-def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = frozenset()) -> Scope:
+def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = frozenset(), boxes: Iterable[Map] = ()) -> Scope:
     """The Python names of everything in a launch; arrays in memory with their shapes and layouts, and the thread's own cells, of which those of
     fragments are as they are in memory."""
     op, inside = program.op, tuple(steps(launch.body))
@@ -180,7 +184,7 @@ def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = f
     spec = [*(t.name for t in op.tensors), *(w.name for w in program.workspaces), *op.sizes]
     spec += [*(a.name for a in (*launch.axes, *loops)), *shared, *local]
     paces = strides(op)
-    spec += [name for names in paces.values() for name in names]
+    spec += [name for names in paces.values() for name in names] + [parameter(one) for one in boxes]
     shapes = {t.name: t.shape for t in op.tensors if t.shape or t.role == "output"}
     shapes |= {w.name: w.extents for w in program.workspaces}
     shapes |= {

@@ -6,7 +6,7 @@ The one idea: what a kernel of CUDA says otherwise than Python would: arrays of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tinygpu.category.dtype import MEMORY, ROUNDED
 from tinygpu.category.operation import SHUFFLES
@@ -16,11 +16,12 @@ from tinygpu.emit.body import Body
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.cuda_text import Scope, held
 from tinygpu.emit.python import Lines, block, choice, comment
-from tinygpu.program.call import Sync
+from tinygpu.program.call import Applied, Fence, Sent, Sync, Wait
 from tinygpu.program.step import Array, Assign, For, If, Step, steps
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.registers import Called
+from tinygpu.schedule.roles import map_of, parameter
 from tinygpu.schedule.wide import Move, move, moves, wholly
 
 IN_PLACE = {"sum": "+=", "prod": "*="}
@@ -63,12 +64,16 @@ class CudaBody(Body):
         maker = self.called.maker(step)
         if not maker:
             return Body.step(self, step)
-        first = (
-            step.begins.operands
-            if isinstance(step, Sync) and step.begins
-            else [(n, (Const(0),)) for n, _ in self.called.elements(step)]
-        )
-        return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first])
+        match step:
+            case Sync(begins=Applied(_, operands)):
+                first = list(operands)
+            case Wait() | Fence():  # cells of fragments, which are registers here
+                first = [(name, (Const(0),)) for name, _ in self.called.elements(step)]
+            case _:
+                first = self.called.elements(step)
+        sent = step.begins if isinstance(step, Sync) and isinstance(step.begins, Sent) else None
+        more = (self.scope.names[parameter(map_of(sent))], *map(self.scope.text, sent.origin)) if sent else ()
+        return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first], more)
 
     def array(self, step: Array) -> Lines:
         """A local array, a plain variable for one cell, or a pointer to a shared array, from its first byte in the block's memory on."""
@@ -100,7 +105,7 @@ class CudaBody(Body):
     def holds(self, body: tuple[Step, ...]) -> bool:
         """Whether steps touch what a lane has of a fragment, whose cells are registers where every index is a number."""
         touched = ({r.tensor for r in reads_of(s)} | ({s.target} if isinstance(s, Assign) else set()) for s in steps(body))
-        called = ({name for name, _ in s.begins.operands} for s in steps(body) if isinstance(s, Sync) and s.begins)
+        called = ({name for name, _ in s.applied.operands} for s in steps(body) if isinstance(s, Sync) and s.applied)
         return any(not self.fragments.isdisjoint(names) for names in (*touched, *called))
 
     def remark(self, found: tuple[Move, ...]) -> str:
@@ -121,8 +126,8 @@ class CudaBody(Body):
         offset = self.scope.text(self.scope.offset(element.tensor, element.index))
         return f"{self.scope.names[element.tensor]}, {f'ix({offset})' if offset.isdigit() else offset}"
 
-    def call(self, called: str, elements: list[Read]) -> Lines:
-        return [f"{called}({', '.join(map(self.place, elements))})"]
+    def call(self, called: str, elements: list[Read], more: Iterable[str] = ()) -> Lines:
+        return [f"{called}({', '.join([*map(self.place, elements), *more])})"]
 
     def assign(self, step: Assign) -> Lines:
         """An assignment; shuffles that Python might not come to stand before it."""

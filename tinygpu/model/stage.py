@@ -18,7 +18,7 @@ from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import listing
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, laid_out, shared_out, threads_of
-from tinygpu.model.tile import BLOCK, Factors, Side, Sought, Stage, side
+from tinygpu.model.tile import BLOCK, TENSOR, Factors, Side, Sought, Stage, side
 from tinygpu.model.value import index
 from tinygpu.model.work import Factor
 from tinygpu.record import dataclass, replace
@@ -100,7 +100,9 @@ def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
 def _not_yet(clause: tree.Stage, around: Around) -> None:
     """Says which words of a stage come in a later version."""
     ring = clause.ring is not None
-    words = (("ring", ring > clause.asynchronous), ("async", clause.asynchronous > ring), (f"by {clause.by}", bool(clause.by)))
+    words = (("ring", ring and not (clause.asynchronous or clause.by)), ("async", clause.asynchronous > ring))
+    if clause.by and (clause.by != TENSOR or not ring or clause.asynchronous):
+        around.scope.problems.say("TG546.boxes", clause.access.span, by=clause.by)
     if later := listing(word for word, there in words if there):
         around.scope.problems.say("TG109.stage", clause.access.span, later=later)
     if clause.space != "shared":
@@ -196,7 +198,7 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     if len(problems) > before or arrow is None:
         return None
     tile = sought.tensor, sought.pattern, sought.at, sought.name, sides
-    return Stage(*tile, order, block, arrow, layout, clause.access.span, _slots(clause, sought, around))
+    return Stage(*tile, order, block, arrow, layout, clause.access.span, _slots(clause, sought, around), clause.by or "")
 
 
 def _slots(clause: tree.Stage, sought: Sought, around: Around) -> int:

@@ -18,6 +18,7 @@ from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import dataclass, field
 
 BLOCK = "block"
+TENSOR = "tensor_copy"  # the unit that copies a box at once, which a ring tells of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Stage(Sought):
     """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
 
     `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment, and `block` the factors that its
-    thread number has in it; of a `ring` so many tiles take turns. Without a `fill` the equations do not say what lies outside the tensor.
+    thread number has in it; of a `ring` so many tiles take turns, copied `by` a unit of its own where it has a name. Without a `fill` the equations do not say what lies outside the tensor.
     """
 
     sides: tuple[Side, ...]
@@ -74,6 +75,7 @@ class Stage(Sought):
     layout: Layout = PLAIN
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     ring: int = 0
+    by: str = ""
 
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
         """The element of the tensor that a point of the tile holds."""

@@ -39,6 +39,8 @@ from tinygpu.category.term import (
 )
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import TOGETHER
+from tinygpu.obligations.between import LATER
+from tinygpu.obligations.edges import unordered
 from tinygpu.obligations.exchange import WARP, Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Collective, Meeting, Trace, preconditions
@@ -46,9 +48,6 @@ from tinygpu.program.call import Sync
 from tinygpu.program.step import For, If, Launch, Program, Step, steps
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass, replace
-
-LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
-
 
 Met: TypeAlias = tuple[tuple[str, Term], ...]  # the barriers on a path: the scope of each, and the condition under which it is met
 
@@ -270,7 +269,7 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     axes = tuple(type(a)(a.name + LATER, substitute(a.extent, names), a.sort, a.span) for a in second.point.axes if a.name in names)
     there = Region(axes, tuple(substitute(g, names) for g in second.point.guard))
     turns = [equal(Var(n), v) for n, v in first.place.turns] + [equal(Var(n + LATER), v) for n, v in second.place.turns]
-    apart = [negation(c) for c in way.block]
+    apart = [negation(c) for c in way.block] + [*unordered(launch.body, first.place.path, second.place.path)]
     meeting = [equal(i, j) for i, j in paired(first.index, [substitute(j, names) for j in second.index])]
     hypotheses = dict.fromkeys((*first.point.facts, *there.facts, *turns, *way.facts, *apart, *meeting))
     goal = conjunction(*(equal(Var(a.name), Var(a.name + LATER)) for a in launch.block))

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tinygpu.category.term import TRUE, Term, Var, conjunction, equal, lift
-from tinygpu.obligations.barriers import LATER
 from tinygpu.program.call import Commit, Fence, Sync, Wait
 from tinygpu.program.step import For, Step
 from tinygpu.program.traverse import Body, Path, at
 from tinygpu.record import dataclass, replace
+
+LATER = "~"  # marks the second of two points, as `bijection.PRIME` does
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,13 @@ from tinygpu.category.settle import settle
 from tinygpu.category.term import BOOL, FALSE, TRUE, App, Term, Var, conjunction, equal, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import Instruction
-from tinygpu.obligations.barriers import LATER
-from tinygpu.obligations.between import Flow, fenced, flows, landed, passed
+from tinygpu.obligations.between import LATER, Events, Flow, fenced, flows, landed, passed
+from tinygpu.obligations.edges import edge
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
-from tinygpu.program.call import ASYNC, COPY, Sync
+from tinygpu.program.call import ASYNC, COPY, TENSOR, USE, Sync
+from tinygpu.program.ring import section_of, sections
 from tinygpu.program.step import Assign, Launch, Program
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
@@ -45,9 +46,9 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
                 claims: tuple[Asked, ...] = ()
                 if unit and (first.write or second.write) and not (one is not None and one == two and array.held):
                     claims += (under_way,)  # products of one shape on one accumulator land in order
-                if other == COPY and not unit:
+                if other in (COPY, TENSOR) and not unit:
                     claims += (over,)
-                if other not in ("", COPY) and unit != other and (first.write or second.write):
+                if other not in ("", COPY) and unit in ("", COPY) and (first.write or (second.write and other != TENSOR)):
                     claims += (ready,) if array.held else (proxy,)
                 launch = program.launches[first.place.launch]
                 for flow in flows(launch.body, first.place.path, second.place.path) if claims else ():
@@ -59,7 +60,7 @@ def begun(launch: Launch, access: Access) -> tuple[str, Instruction | None]:
     bodies = list(at(launch.body, access.place.path))
     step, before = bodies[-1][0][bodies[-1][1]], [inner[here - 1] for inner, here in bodies if here]
     unit = step.pending if isinstance(step, Assign) and (access.write or step.pending != COPY) else ""
-    one = next((s.begins for s in before if isinstance(s, Sync) and s.begins), None)
+    one = next((s.applied for s in before if isinstance(s, Sync) and s.applied), None)
     alone = one and isinstance(step, Assign) and [n for n, _ in one.operands if n == access.array] == [step.target]
     return unit, one.instruction if one and alone and unit not in ("", COPY) else None
 
@@ -97,11 +98,19 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
         told += [conjunction(wait, where) for where in block]
         told += [conjunction(pair.lanes, wait, where) for where in passed(behind, "warp") if where not in block]
         told.append(conjunction(pair.own if unit == COPY else pair.lanes, wait))
+    for where, way in given_away(launch, first, second):
+        told += [where] if unit == TENSOR else [conjunction(where, wait) for wait, _ in landed(way, unit)]
+    told += [conjunction(where, there) for where, way in used(launch, first, second) for there in passed(way, "block")] * (
+        unit == TENSOR
+    )
     goal = settle(either(told), pair.extents)
-    what, verb = "copy" if unit == COPY else "product", "writes" if second.write else "reads"
-    labels = (Label(first.span, f"the {what} begins here"), Label(second.span, f"it may be under way where a thread {verb} here"))
-    title = f"a {what} {'to' if unit == COPY else 'with'} {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
-    sentence = f"the {what} {'to' if unit == COPY else 'with'} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
+    what, verb = "product with" if unit == "mma" else "copy to", "writes" if second.write else "reads"
+    labels = (
+        Label(first.span, f"the {what.split()[0]} begins here"),
+        Label(second.span, f"it may be under way where a thread {verb} here"),
+    )
+    title = f"a {what} {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
+    sentence = f"the {what} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
     help = "wait for its group, and put the barrier behind the wait"
     return Obligation("landed", "TG310", title, sentence, pair.known, goal, labels, help)
 
@@ -109,7 +118,8 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
 def over(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """A thread does not copy over what it has touched itself without a barrier between."""
     pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
-    goal = settle(either(passed(flow.events, "warp")), pair.extents)
+    told = passed(flow.events, "warp") + [where for where, _ in given_away(launch, first, second)]
+    goal = settle(either(told), pair.extents)
     labels = (Label(first.span, f"{verb} here"), Label(second.span, "copied over here"))
     title = f"a thread copies over what it has {verb} of {first.array}, without a barrier between"
     sentence = f"a barrier stands between a thread that has {verb} {cell(first)} and its copy over it{flow.when}"
@@ -124,6 +134,9 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
             told.append(conjunction(pair.own, landing, fence))
             told += [conjunction(landing, fence, where) for where in passed(behind, "block")]
             told += [conjunction(pair.lanes, landing, fence, where) for where in passed(behind, "warp")]
+    for where, way in given_away(launch, first, second):
+        for landing, after in landed(way, unit) if unit else [(TRUE, way)]:
+            told += [conjunction(where, landing, fence) for fence, _ in fenced(after, ASYNC)]
     goal = settle(either(told), pair.extents)
     labels = (Label(first.span, "written here"), Label(second.span, "read by a unit of its own here"))
     title = f"a unit that reads {first.array} by itself may not see what a thread has written"
@@ -142,6 +155,22 @@ def ready(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
     title = f"a product may have {first.array} before a thread has {verb} it"
     sentence = f"a fence stands between a thread that has {verb} {cell(first)} and a product with it{flow.when}"
     return Obligation("proxy", "TG312", title, sentence, pair.known, goal, labels, f"put fence {other} before the products")
+
+
+def given_away(launch: Launch, first: Access, second: Access) -> Iterator[tuple[Term, Events]]:
+    """What the thread of the first access passes before it tells, by a ring, that of the second one; and where that is so."""
+    behind = edge(launch.body, first.place.path, second.place.path)
+    return iter(()) if behind is None else behind.passed(launch.body, first.place.path)
+
+
+def used(launch: Launch, first: Access, second: Access) -> Iterator[tuple[Term, Events]]:
+    """What a thread that uses a slot passes from there to the second access, of what was begun to fill it; and where that is so."""
+    every = sections(launch.body)
+    here, there = section_of(every, first.place.path), section_of(every, second.place.path)
+    if here is not None and there is None:
+        (using,) = (s for s in every if s.enter.ring == here.enter.ring and s.enter.way == USE)
+        for flow in flows(launch.body, using.begin, second.place.path):
+            yield conjunction(*flow.facts), flow.events
 
 
 def cell(access: Access) -> str:

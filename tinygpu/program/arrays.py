@@ -16,7 +16,7 @@ from tinygpu.category.layout import elements
 from tinygpu.category.linear import polynomial, term_of, times
 from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.model.op import Op
-from tinygpu.program.call import Sync
+from tinygpu.program.call import Applied, Boxed, Sync
 from tinygpu.program.space import SPACES
 from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import reads_of, walk_steps
@@ -53,14 +53,16 @@ def shared_bytes(array: Array) -> int:
 
 
 def described(launch: Launch) -> frozenset[str]:
-    """The arrays of which instructions take tiles behind descriptors."""
-    begun = (s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins)
-    return frozenset(
+    """The arrays of which instructions take tiles behind descriptors, or to which boxes are copied at once."""
+    begun = [s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins]
+    behind = frozenset(
         name
         for one in begun
+        if isinstance(one, Applied)
         for operand, (name, _) in zip(one.instruction.operands, one.operands, strict=True)
         if operand.kind == "descriptor"
     )
+    return behind | {one.target for one in begun if isinstance(one, Boxed)}
 
 
 def shared_places(launch: Launch) -> tuple[dict[str, int], int]:

@@ -2,22 +2,27 @@
 
     barrier     commit, wait n        commit mma, wait mma n        fence async        fence mma
 
+    fill tiles at ko { … }            use tiles at ko { … }
+
 Comes in: nothing. Goes out: the steps. The one idea: none of them changes a value; each says something of the order in which things happen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import TypeAlias
 
-from tinygpu.category.term import Term
+from tinygpu.category.term import Axis, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.collective import Instruction
+from tinygpu.model.tile import TENSOR as TENSOR
 from tinygpu.record import dataclass, field, replace
 
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
 COPY, ASYNC = "copy", "async"
+FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
 class Call:
@@ -29,7 +34,7 @@ class Call:
     @property
     def together(self) -> str:
         """Of whom all come here, or none: of a `block`, a `warp`, …; empty where each thread is alone."""
-        return "warp" if getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
+        return "warp" if isinstance(self, Enter | Leave) or getattr(self, "unit", COPY) in UNITS.keys() - {COPY} else ""
 
     @property
     def noun(self) -> str:
@@ -55,13 +60,56 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxed:
+    """A copy of a box by a unit of its own: `target[index] = value` at each point of these axes, which the index ends in."""
+
+    target: str
+    index: tuple[Term, ...]
+    value: Term
+    box: tuple[Axis, ...]
+
+    def mapped(self, change: Callable[[Term], Term]) -> Boxed:
+        """With other terms for the places."""
+        return replace(self, index=tuple(map(change, self.index)), value=change(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A copy of a box, as one call of the unit: from where on in the block's memory and in the tensor, how large, and the turn of the ring that is told."""
+
+    near: tuple[str, tuple[Term, ...]]
+    tensor: str
+    origin: tuple[Term, ...]
+    extents: tuple[int, ...]
+    pattern: int
+    size: int
+    told: tuple[str, Term]
+
+    def mapped(self, change: Callable[[Term], Term]) -> Sent:
+        """With other terms for the places."""
+        (name, place), (ring, turn) = self.near, self.told
+        near, origin = (name, tuple(map(change, place))), tuple(map(change, self.origin))
+        return replace(self, near=near, origin=origin, told=(ring, change(turn)))
+
+    @property
+    def bytes(self) -> int:
+        """Of the box."""
+        return prod(self.extents) * self.size
+
+
+@dataclass(frozen=True, slots=True)
 class Sync(Call):
     """Nobody of the scope goes on before all have come; what was written before is seen by all after. An `instruction` is run by a warp, and what
-    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction and the next one is what its lanes do."""
+    is so ordered are elements of fragments only. What lies between the one that `begins` an instruction, or a copy of a box, and the next one is what its lanes do."""
 
     scope: str = "block"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    begins: Applied | None = field(default=None, repr=False)
+    begins: Applied | Boxed | Sent | None = field(default=None, repr=False)
+
+    @property
+    def applied(self) -> Applied | None:
+        """The instruction that begins here."""
+        return self.begins if isinstance(self.begins, Applied) else None
 
     @property
     def called(self) -> str:
@@ -71,7 +119,7 @@ class Sync(Call):
     @property
     def together(self) -> str:
         """Of whom all come here."""
-        return self.begins.instruction.level if self.begins else "block" if self.scope == "block" else "warp"
+        return self.begins.instruction.level if isinstance(self.begins, Applied) else "block" if self.scope == "block" else "warp"
 
     @property
     def noun(self) -> str:
@@ -129,4 +177,35 @@ class Fence(Call):
         return "fence_async" if self.unit == ASYNC else f"{UNITS[self.unit]}_fence"
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence
+@dataclass(frozen=True, slots=True)
+class Enter(Call):
+    """From here on the slot of a turn of a ring is the thread's, to `fill` or to `use`: it waits until that slot was given back, or was filled."""
+
+    ring: str
+    way: str
+    turn: Term
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What waits."""
+        return f"ring_{self.way}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Call):
+    """The thread is done with a slot: that of the turn `behind` this one, as what it has begun on units of their own may be under way."""
+
+    ring: str
+    way: str
+    turn: Term
+    behind: int = 0
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What tells the others."""
+        return f"ring_{'filled' if self.way == FILL else 'used'}"
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave

@@ -18,7 +18,21 @@ from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import Axis, Const, Read, Term, Var, conjunction, equal, reads, substitute, variables
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    equal,
+    reads,
+    substitute,
+    variables,
+)
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.monoid import Monoids
@@ -27,9 +41,11 @@ from tinygpu.model.ranges import occurrences
 from tinygpu.model.scope import Scope
 from tinygpu.model.stage_copy import default_copy, shared_out, threads_of
 from tinygpu.model.tile import Side
+from tinygpu.program.boxes import unboxed
+from tinygpu.program.call import TENSOR, Boxed, Sync
 from tinygpu.program.space import LOCAL, SPACES
 from tinygpu.program.statement import assign
-from tinygpu.program.step import Array, Assign, For, Step
+from tinygpu.program.step import WARP, Array, Assign, For, Step
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.syntax import tree
@@ -51,17 +67,19 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
     step = assign(statement.step, scope.with_indices({a.name: a.extent for a in box}), reader.cells)
     if problems.told > before or step is None:
         return ()
-    of_block = tuple(a for a in axes if a.sort == "block")
+    of_block = tuple(a for a in axes if a.sort == "block" and a.name not in pinned(reader.guards))
     said = Clauses(tuple(c for c in statement.clauses if isinstance(c, IN_A_COPY)))
     if said.every:
         where = conjunction(*reader.op.where, *reader.machine.where)
         equation = Equation("the box", box, Const(0), statement.step.target.span)
         block, arrow = shared_out(said, equation, of_block, where, _clauses(reader))
     else:
-        block, arrow = _default(reader, step, box, of_block)
+        block, arrow = _default(reader, step, box, of_block, 1 if statement.by == TENSOR else 16)
     if arrow is None:
         return ()
     loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
+    if statement.by == TENSOR:
+        return _at_once(reader, step, box, loops, made, of_block)
     return _waiting(reader, statement, loops, made) if statement.by else _inside(loops, made, made.span)
 
 
@@ -98,7 +116,9 @@ def _box(reader: Reader, statement: tree.Copy, scope: Scope, axes: tuple[Axis, .
 # ── who copies what ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _default(reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequence[Axis]) -> tuple[tuple[Axis, ...], Arrow]:
+def _default(
+    reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequence[Axis], widest: int
+) -> tuple[tuple[Axis, ...], Arrow]:
     """As a stage is copied: neighbours in memory by neighbours, several at once where its rows are such groups, as many as leave no thread idle."""
     memory = [Read(step.target, step.index, step.value.dtype), *reads(step.value)]
     there = [one for one in memory if one.index and _outlives(reader, one.tensor)] or memory[:1]
@@ -106,7 +126,7 @@ def _default(reader: Reader, step: Assign, box: tuple[Axis, ...], of_block: Sequ
     order = (*(a for a in box if a.name != fastest), *(a for a in box if a.name == fastest))
     sides = [Side(a.name, _number(a), _origin(there[0], a) if a.name == fastest else Const(0)) for a in order]
     own = prod(map(_number, box)) * BYTES[there[0].dtype] // max(1, threads_of(of_block))
-    most = next((most for most in (16, 8, 4, 2) if own >= most), 1)
+    most = next((most for most in (16, 8, 4, 2) if most <= widest and own >= most), 1)
     turned = _last(memory[0], box) if most == 16 else ""
     return default_copy(sides, threads_of(of_block) if of_block else 0, there[0].dtype, turned, most)
 
@@ -163,6 +183,43 @@ def _inside(loops: Sequence[Axis], step: Step, span: Span) -> tuple[Step, ...]:
     for axis in reversed(loops):
         steps = (For(axis, steps, span),)
     return steps
+
+
+def pinned(guards: tuple[Term, ...]) -> set[str]:
+    """The factors of which one value is meant, as conditions around say: a copy there is shared out among the others.
+
+    >>> sorted(pinned((conjunction(equal(Var("g"), 2), Var("w") < 1), equal(Var("lane"), Var("w")))))
+    ['g']
+    """
+    return {
+        one.args[0].name
+        for guard in guards
+        for one in conjuncts(guard)
+        if isinstance(one, App) and one.op == "eq" and isinstance(one.args[0], Var) and isinstance(one.args[1], Const)
+    }
+
+
+# ── at once ─
+
+
+def _at_once(
+    reader: Reader, step: Assign, box: tuple[Axis, ...], loops: tuple[Axis, ...], made: Assign, of_block: tuple[Axis, ...]
+) -> tuple[Step, ...]:
+    """A copy by a unit of its own: what the lanes of a warp would do, between two calls."""
+    one, near = Boxed(step.target, step.index, step.value, box), reader.written.layouts.get(step.target)
+    tensors = {t.name: t for t in reader.op.inputs if not t.strided}
+    far = next((tensors[r.tensor] for r in reads(step.value) if r.tensor in tensors), None)
+    if near is None or far is None or step.update or step.atomic or step.guard != TRUE:
+        reason = "it is not from an input, as its rows lie, to an array of the block"
+    elif threads_of(of_block) != WARP:
+        reason = "it is shared out among other threads than those of one warp"
+    else:
+        reason = unboxed(one, near, far.shape)
+    if reason:
+        reader.problems.say("TG185.copy", step.span, reason=reason)
+        return ()
+    meet = Sync("instruction", step.span)
+    return (replace(meet, begins=one), *_inside(loops, replace(made, pending=TENSOR), step.span), meet)
 
 
 # ── in two halves ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,7 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.program.expression import constant, expression
-from tinygpu.program.space import FRAGMENT, SPACES
+from tinygpu.program.space import FRAGMENT, RING, SHARED, SPACES
 from tinygpu.program.step import Array
 from tinygpu.syntax import tree
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tinygpu.program.read import Reader
 
 
-def to_array(declared: Array) -> tree.Array | tree.Fragment:
+def to_array(declared: Array) -> tree.Array | tree.Fragment | tree.Ring:
     """`local v: f32[8]`, `shared s: f32[32, 32] pad 1`, `workspace part: f32[g]`.
 
     >>> from tinygpu.program.space import SHARED
@@ -39,6 +39,8 @@ def to_array(declared: Array) -> tree.Array | tree.Fragment:
         own = tuple(map(constant, held.extents))
         return tree.Fragment(declared.name, declared.dtype, own, held.instruction, held.operand.name)
     extents = tuple(map(expression, declared.extents))
+    if declared.space == RING:
+        return tree.Ring(declared.name, extents[1])
     place = placed(declared.layout) if declared.space.laid_out else None
     return tree.Array(declared.space.name, declared.name, declared.dtype, extents, (), place)
 
@@ -76,6 +78,8 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
     if space.owner == "grid":
         reader.workspaces.append(Array(own, dtype, tuple(map(natural, extents)), space, span=span))
         return None
+    if space == SHARED:
+        reader.written.layouts[own] = extents, layout
     held = reader.written.held.get(name) if statement.space == FRAGMENT.name else None  # another launch may have one of this name
     return Array(own, dtype, extents, space, layout, span, held=held)
 

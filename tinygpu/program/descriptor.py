@@ -38,7 +38,7 @@ def descriptor(one: Instruction, operand: Operand, extents: Sequence[int], layou
     width = (layout.panels or row) * size
     if width not in MODES:
         return f"its rows are {width} bytes"
-    if layout.swizzle != ((width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3):
+    if layout.swizzle != pattern(width, size):
         return "its rows are exchanged otherwise"
     if rows % ROWS:
         return f"it has {rows} rows"
@@ -46,6 +46,25 @@ def descriptor(one: Instruction, operand: Operand, extents: Sequence[int], layou
         return f"a tile is no whole number of pieces of {width} bytes"
     lead = PIECE if folded(one, operand) else rows * width
     return MODES[width] << 62 | (ROWS * width // PIECE) << 32 | (lead // PIECE) << 16
+
+
+def pattern(width: int, size: int) -> tuple[int, int, int] | None:
+    """How rows of so many bytes are exchanged, of elements of that size; none where no unit does.
+
+    >>> pattern(128, 2), pattern(64, 1), pattern(96, 2)
+    ((3, 3, 3), (2, 4, 3), None)
+    """
+    return ((width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3) if width in MODES else None
+
+
+def patterned(row: int, size: int) -> Layout:
+    """The layout of rows of so many elements of that size, as a unit leaves them: the longest rows that a pattern has, and longer ones in panels of these.
+
+    >>> patterned(64, 2), patterned(256, 2).panels, patterned(48, 1).swizzle
+    (Layout(pad=0, swizzle=(3, 3, 3), panels=0), 64, None)
+    """
+    width = next((w for w in MODES if row * size % w == 0), 0)
+    return Layout(swizzle=pattern(width, size), panels=width // size if width and row * size > width else 0)
 
 
 def folded(one: Instruction, operand: Operand) -> bool:

@@ -75,7 +75,7 @@ class Fragments:
                 number = None if one.extent is None else index(one.extent, replace(self.reader.constants(), problems=Problems()))
                 inner = replace(self, around=(*self.around, Axis(name, number))) if isinstance(number, Const) else self
                 yield replace(one, body=inner.statements(one.body))
-            case tree.If():
+            case tree.If() | tree.Section():
                 yield replace(one, body=self.statements(one.body))
             case _:
                 cells = (node for node in nodes(one) if isinstance(node, tree.Cell) and node.name in self.tiles)

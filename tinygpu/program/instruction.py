@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import Call, Commit, Fence, Wait
+from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Sent, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -42,7 +42,7 @@ class Atom:
     @property
     def waits(self) -> bool:
         """Whether it is of what lands later, so that nothing is moved over it."""
-        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name)
+        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name or not self.name.startswith("matrix("))
 
 
 Rows = Mapping[str, tuple[str, Atom]]
@@ -138,3 +138,23 @@ def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
         case _:
             return ""
     return f"matrix({text!r}, {' '.join(f'{name}:rw:{count}' for name, count in held)!r})"
+
+
+def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int]) -> str:
+    """What makes a call of a ring of so many slots, which so many warps fill, and use.
+
+    >>> [of_ring(one, 4, (1, 8)) for one in (Enter("r", "begin", Const(0)), Enter("r", "use", Const(0)), Leave("r", "use", Const(0), 1))]
+    ["ring('begin', 4, 1, 8)", "ring('use', 4)", "ring('used', 4, 1)"]
+    """
+    match step:
+        case Enter(_, "begin"):
+            return f"ring('begin', {slots}, {roles[0]}, {roles[1]})"
+        case Enter(_, way):
+            return f"ring({way!r}, {slots})"
+        case Leave(_, way, _, behind):
+            return f"ring('filled', {slots})" if way == FILL else f"ring('used', {slots}, {behind})"
+
+
+def box_copy(one: Sent, slots: int) -> str:
+    """What makes the copy of a box, which a ring of so many slots is told of."""
+    return f"tensor_copy({len(one.extents)}, {slots}, {one.bytes})"

@@ -8,7 +8,7 @@ does nothing outside of its own ends; kernels begin and end it there. What ends 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import upper
@@ -47,6 +47,12 @@ def loop(reader: Reader, statement: tree.For, axes: tuple[Axis, ...]) -> tuple[S
     own = conjunction(*above, *(Var(name) < stop for stop in _each("min", end) if stop != axis.extent))
     body = reader.inner(statement.body, (*axes, axis))
     return (*held, For(axis, body if own == TRUE else (If(own, body, span),), span))
+
+
+def of_sizes(statement: tree.For, sizes: Collection[str]) -> bool:
+    """Whether a loop around launches goes as far as the sizes say."""
+    ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
+    return any(set(names_in(expr)) & {*sizes} for expr in ends)
 
 
 def listed(reader: Reader, statement: tree.For) -> Iterator[int]:

@@ -14,7 +14,8 @@ from tinygpu.category.term import App, Const, Read, Term, reads
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
-from tinygpu.program.call import COPY
+from tinygpu.program.call import COPY, TENSOR
+from tinygpu.program.ring import formed
 from tinygpu.program.space import INPUT, SPACES
 from tinygpu.program.step import Assign, Launch, Step, steps
 from tinygpu.program.traverse import written
@@ -53,9 +54,9 @@ def is_copy(step: Assign, target: Tensor, scope: Scope) -> bool:
     return False
 
 
-def unchanged(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ...]:
-    """The launches; says where what a copy reads is written in its launch, under whatever name."""
-    for launch in launches:
+def lawful(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ...]:
+    """The launches; says where what a copy reads is written in its launch, under whatever name, and which rings have no order."""
+    for launch in formed(launches, problems):
         changed = written(launch.body)
         changed |= {name for output, name in op.inplace.items() if output in changed}
         for step in copies(launch.body):
@@ -67,4 +68,4 @@ def unchanged(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple
 
 def copies(body: tuple[Step, ...]) -> Iterator[Assign]:
     """The copies of a body that land later."""
-    return (step for step in steps(body) if isinstance(step, Assign) and step.pending == COPY)
+    return (step for step in steps(body) if isinstance(step, Assign) and step.pending in (COPY, TENSOR))

@@ -25,10 +25,11 @@ from tinygpu.program.copy import copied, stored
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import expression
 from tinygpu.program.fragments import written_out
-from tinygpu.program.loops import listed, loop
+from tinygpu.program.loops import listed, loop, of_sizes
 from tinygpu.program.parts import Parts
-from tinygpu.program.pending import unchanged
+from tinygpu.program.pending import lawful
 from tinygpu.program.render import launched
+from tinygpu.program.ring import read_section
 from tinygpu.program.space import SPACES
 from tinygpu.program.statement import read_step
 from tinygpu.program.step import Array, Launch, Program, Step
@@ -46,7 +47,7 @@ def read(machine: Machine, parts: Parts | None = None) -> Program:
     """`machine with a program → program`, some `parts` of it derived. Raises TinygpuError with everything that is wrong in the text."""
     assert machine.program is not None
     reader = Reader(machine, parts)
-    launches = unchanged(machine.op, reader.launches(common(machine.program.body)), reader.problems)
+    launches = lawful(machine.op, reader.launches(common(machine.program.body)), reader.problems)
     reader.problems.stop()
     where = tuple(dict.fromkeys((*machine.op.where, *machine.where)))
     return Program(machine.title, machine.op, launches, where, machine.arch, machine.span, tuple(reader.workspaces))
@@ -59,7 +60,7 @@ def reread(program: Program) -> Program:
     own = program.machine.instructions if program.machine else ()
     machine = Machine(program.name, program.op, (), arch=program.arch, instructions=own)
     reader = Reader(machine, made=-sum(1 for _ in program.steps), taken=words(text))  # as many more
-    launches = unchanged(program.op, reader.launches(text), reader.problems)
+    launches = lawful(program.op, reader.launches(text), reader.problems)
     where = tuple(condition(expression(guard, frozenset()), reader.scope(())) for guard in program.where)
     reader.problems.stop()
     return replace(program, launches=launches, where=where, workspaces=tuple(reader.workspaces))
@@ -89,6 +90,7 @@ class Reader:
     made: int = 0
     waiting: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # for a `store`, by what holds it
     written: Written = field(default_factory=Written)
+    guards: tuple[Term, ...] = ()  # around the place
 
     @property
     def op(self) -> Op:
@@ -154,18 +156,13 @@ class Reader:
             elif isinstance(statement, tree.For) and tree.launching(statement.body):
                 if statement.sort != "time":
                     self.problems.say("TG157.sort", statement.span, sort=statement.sort)
-                if self.sized(statement):
+                if of_sizes(statement, self.op.sizes):
                     yield from self.loop(statement)
                     continue
                 turns = [tuple(self.sequence(statement.body)) for _ in self.turns(statement, self.loops)]
                 yield from launches_reached(turns, self.memory)
             elif place not in workspaces:
                 self.problems.say("TG157.beside", statement.span)
-
-    def sized(self, statement: tree.For) -> bool:
-        """Whether a loop around launches goes as far as the sizes say."""
-        ends = statement.values if statement.extent is None else (statement.start or tree.Number("0"), statement.extent)
-        return any(set(names_in(expr)) & {*self.op.sizes} for expr in ends)
 
     def loop(self, statement: tree.For) -> Iterator[Launch]:
         """`for t < T { launch … }`: the launches of any turn, in a loop whose name no other of the program has."""
@@ -245,10 +242,15 @@ class Reader:
 
     def several(self, statement: tree.Statement, axes: tuple[Axis, ...]) -> Iterable[Step]:
         """What one statement stands for."""
-        if isinstance(statement, tree.For):
-            return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
-        if isinstance(statement, tree.Copy | tree.Store):
-            return copied(self, statement, axes) if isinstance(statement, tree.Copy) else stored(self, statement)
+        match statement:
+            case tree.For():
+                return self.unrolled(statement, axes) if statement.extent is None else loop(self, statement, axes)
+            case tree.Section():
+                return read_section(self, statement, axes)
+            case tree.Copy():
+                return copied(self, statement, axes)
+            case tree.Store():
+                return stored(self, statement)
         return () if (step := read_step(self, statement, axes)) is None else (step,)
 
     def count(self, statement: tree.Statement) -> None:

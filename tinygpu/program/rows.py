@@ -39,7 +39,7 @@ def moved_by(
 def touched(step: Call, point: Region) -> Iterator[tuple[str, tuple[Term, ...], Region, bool]]:
     """The rows that a lane names at a point, whoever has their elements: of each the array, an element, its region, whose last axis goes along the row
     and whose last guard says which lanes name one, and whether it is stored. The hardware reads and stores them for that lane."""
-    one = step.begins if isinstance(step, Sync) else None
+    one = step.applied if isinstance(step, Sync) else None
     for operand, (name, place) in zip(one.instruction.operands, one.operands, strict=True) if one else ():
         if one and operand.kind == "rows":
             (axis, digit), *_ = [(n, d) for n, digits in enumerate(operand.places) for d in digits if d not in operand.cells]

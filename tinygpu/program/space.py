@@ -40,5 +40,6 @@ OUTPUT = Space("output", "output", "grid", -1)
 WORKSPACE = Space("workspace", "workspace", "grid", 0)
 SHARED = Space("shared", "shared array", "block", 1, sized=True, laid_out=True, ordered=("block", "warp"))
 FRAGMENT = Space("fragment", "fragment", "block", 1, sized=True, ordered=("block", "warp", "instruction"))
+RING = Space("ring", "ring", "block", 1, sized=True)
 LOCAL = Space("local", "local", "thread", ANY, sized=True)
-SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, FRAGMENT, LOCAL)}
+SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, FRAGMENT, RING, LOCAL)}

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, assert_never
 
 from tinygpu.category.dtype import STORAGE
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
-from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, walk
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import not_offered, settle
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.call import ASYNC, COPY, UNITS, Applied, Commit, Fence, Sync, Wait
+from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Applied, Boxed, Commit, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.pending import is_copy
+from tinygpu.program.ring import read_ring
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import in_calls
 from tinygpu.record import replace
@@ -39,9 +40,17 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
     match step:
         case Array():
             return to_array(step)
+        case Sync(begins=Boxed() as one):
+            places = {a.name: tree.Turn(a.name, expression(a.extent)) for a in one.box}
+            copy = tree.Assign(cell(one.target, one.index, scalars), expression(one.value, scalars))
+            return tree.Copy(copy, (), tuple(places.values()), TENSOR)
+        case Sync(begins=Sent((name, place), tensor, origin)):
+            return tree.Copy(tree.Assign(cell(name, place, scalars), cell(tensor, origin, scalars)), (), (), TENSOR)
         case Sync(begins=Applied(instruction, operands)):
             cells = tuple(cell(name, place, scalars) for name, place in operands)
             return tree.Instruct(instruction.name, cells, bool(instruction.unit))
+        case Enter(ring, way, turn) | Leave(ring, way, turn):
+            return tree.Section(way, ring, turn.name if isinstance(turn, Var) else "0", ())
         case Sync():
             return tree.Sync(step.word)
         case Fence(unit):
@@ -65,8 +74,19 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
 
 
 def to_statements(body: tuple[Step, ...], scalars: Scalars = frozenset()) -> tuple[tree.Statement, ...]:
-    """`steps → statements`: an instruction is one."""
-    return tuple(to_statement(step, scalars) for step in in_calls(body))
+    """`steps → statements`: an instruction is one, and what stands between two calls of a ring."""
+    made: list[tree.Statement] = []
+    begun: list[tuple[int, tree.Section]] = []
+    for step in in_calls(body):
+        one = to_statement(step, scalars)
+        if isinstance(step, Leave) and begun:
+            first, one = begun.pop()
+            made[first:] = [replace(one, body=tuple(made[first:]))]
+        elif isinstance(step, Enter) and isinstance(one, tree.Section):
+            begun.append((len(made), one))
+        else:
+            made.append(one)
+    return tuple(made)
 
 
 def line(step: Step, scalars: Scalars = frozenset()) -> str:
@@ -85,13 +105,18 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
     match statement:
         case tree.Array():
             return read_array(reader, statement, axes)
+        case tree.Ring():
+            return read_ring(reader, statement)
         case tree.Assign():
             return assign(statement, reader.scope(axes), reader.cells)
         case tree.Holds():
             return holds(statement, reader.scope(axes), reader.cells, reader.op)
         case tree.If(guard, inner, span=span):
-            scope = reader.scope(axes)
-            return If(folding(condition(guard, scope), guard, scope), reader.inner(inner, axes), span)
+            scope, around = reader.scope(axes), reader.guards
+            met = folding(condition(guard, scope), guard, scope)
+            reader.guards = (*around, met)
+            body, reader.guards = reader.inner(inner, axes), around
+            return If(met, body, span)
         case tree.Sync("barrier" | "warp barrier" | "instruction barrier" as kind, begins=key, span=span):
             return Sync(kind.rpartition(" ")[0] or "block", span, reader.written.applied(key, reader.scope(axes)) if key else None)
         case tree.Sync("fence async", span=span):

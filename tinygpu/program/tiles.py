@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Const, Term, Var, lift
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.binders import flat
@@ -60,9 +61,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is not seen any more where it is written out: of fragments which lanes have their elements, and instructions by key."""
+    """What is not seen any more where it is written out: of fragments which lanes have their elements, instructions by key, and how a block's arrays lie,
+    with their extents."""
 
     held: dict[str, Fragment] = field(default_factory=dict)
+    layouts: dict[str, tuple[tuple[Term, ...], Layout]] = field(default_factory=dict)
     begun: dict[str, Begun] = field(default_factory=dict)
 
     def applied(self, key: str, scope: Scope) -> Applied:

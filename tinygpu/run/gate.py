@@ -18,6 +18,7 @@ from tinygpu.program.arrays import shared_places
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 from tinygpu.runtime.cuda import _Cuda
+from tinygpu.schedule.roles import maps
 
 Arch = tuple[int | str, ...]
 
@@ -29,13 +30,12 @@ def assembled(program: Program, arch: str, wide: bool = True) -> tuple[Assembled
         return ()
     name, space = arch.removeprefix("sm_"), loaded(program)
     number, letter = int(name.rstrip("af")), name.lstrip("0123456789")
-    target, pieces = (number // 10, number % 10, *letter), dict[str, str]()
+    target, reports = (number // 10, number % 10, *letter), list[Assembled]()
     for n, launch in enumerate(program.launches):
-        kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "")
-        pieces[kernel.name] = kernel.ptx(target, 32, wide)
-    _, said = linked([*pieces.values()], target)
-    reports = (report_of(program.name, said[name]) for name in pieces)
-    return tuple(replace(r, shared_bytes=shared_places(launch)[1]) for r, launch in zip(reports, program.launches, strict=True))
+        kernel = _Cuda(f"kernel_{n}", space[kernel_name(program, n)], block_threads(launch), (0, 0), "", maps=len(maps(program)))
+        _, said = linked([code_of(kernel.library(target, 32, wide), target)], target)
+        reports.append(replace(report_of(program.name, said[kernel.name]), shared_bytes=shared_places(launch)[1]))
+    return tuple(reports)
 
 
 def loaded(program: Program) -> Mapping[str, Any]:
@@ -45,13 +45,22 @@ def loaded(program: Program) -> Mapping[str, Any]:
     return space
 
 
-def linked(kernels: Sequence[str], arch: Arch) -> tuple[bytes, dict[str, str]]:
-    """`PTX of one kernel… → machine code of all, and what the assembler says of each, by name`. Raises what nvJitLink raises."""
+def code_of(library: Any, arch: Arch) -> str | bytes:
+    """A kernel that numba has made, as it is assembled: PTX, or what comes before it, where its warps have registers of their own."""
+    ptx = str(library.get_asm_str(cc=arch))
+    return bytes(library.get_ltoir(cc=arch)) if "setmaxnreg" in ptx else ptx
+
+
+def linked(kernels: Sequence[str | bytes], arch: Arch) -> tuple[bytes, dict[str, str]]:
+    """`code of one kernel… → machine code of all, and what the assembler says of each, by name`. Raises what nvJitLink raises."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
-    target = "sm_" + "".join(map(str, arch))
-    codes = [ObjectCode.from_ptx(ptx.encode()) for ptx in kernels]
-    linker = Linker(*codes, options=LinkerOptions(arch=target, verbose=True, ptxas_options=["-v"]))
+    whole = any(isinstance(code, bytes) for code in kernels)
+    options = LinkerOptions(
+        arch="sm_" + "".join(map(str, arch)), verbose=True, link_time_optimization=whole or None, ptxas_options=["-v"]
+    )
+    codes = [ObjectCode.from_ltoir(c) if isinstance(c, bytes) else ObjectCode.from_ptx(c.encode()) for c in kernels]
+    linker = Linker(*codes, options=options)
     code = bytes(linker.link("cubin").code)
     return code, read_log(linker.get_info_log())
 

@@ -16,8 +16,8 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "cuda", "kernel", "memory", "copies", "ring", "matrix", "values",
-    "arithmetic", "floats", "lanes",
+    "launch", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "matrix",
+    "values", "arithmetic", "floats", "lanes",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.

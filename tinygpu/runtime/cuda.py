@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import hashlib
 import importlib
+import itertools
 import re
 import struct
 import sys
@@ -21,6 +22,7 @@ import numpy as np
 from tinygpu.runtime import VERSION
 from tinygpu.runtime.cubins import _cache_folder, _for_linker, _store, _stored, _toolchain
 from tinygpu.runtime.kernel import _library
+from tinygpu.runtime.tensor_map import _with_maps
 from tinygpu.runtime.views import _driver, _fail, _importing
 
 
@@ -82,10 +84,18 @@ def _arch(arch: tuple[Any, ...]) -> str:
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
     `least` is the architecture that it was proved on, with a letter where no newer one has what it takes. `shared` are the bytes of a block's memory that
-    the launch gives, where they are more than a kernel may have by itself."""
+    the launch gives, where they are more than a kernel may have by itself; `maps` is how many tensors the wide one copies boxes of."""
 
-    def __init__(self, name: str, make: Any, threads: int, least: tuple[Any, ...], key: str, shared: int = 0):
-        self.name, self.make, self.threads, self.least, self.key, self.shared = name, make, threads, least, key, shared
+    def __init__(self, name: str, make: Any, threads: int, least: tuple[Any, ...], key: str, shared: int = 0, *, maps: int = 0):
+        self.name, self.make, self.threads, self.least, self.key, self.shared, self.maps = (
+            name,
+            make,
+            threads,
+            least,
+            key,
+            shared,
+            maps,
+        )
         self.loaded: dict[tuple[int, int, bool], _Loaded] = {}
         self.lock = threading.Lock()
 
@@ -94,7 +104,9 @@ class _Cuda:
         versions = _toolchain()
         if not versions:
             return self.compile(arch, bits, wide)
-        key = "\n".join([VERSION, self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), *versions])
+        key = "\n".join(
+            [VERSION, self.key, self.name, str(arch), str(bits), str(wide), str(self.threads), str(self.maps), *versions]
+        )
         path = _cache_folder() / "cubin" / (hashlib.sha256(key.encode()).hexdigest() + ".cubin")
         held = _stored(path)
         if held is None:
@@ -131,7 +143,10 @@ class _Cuda:
             said = "numba-cuda is installed where Python does not run its .pth file: install it into site-packages"
             _fail(ImportError, "TG815", self.name, said)
         kernel, signature = self.make(bits, wide)
-        return _library(kernel, signature, arch, self.threads, self.symbol)
+        made = _library(kernel, signature, arch, self.threads, self.symbol)
+        if self.maps and wide:
+            made._llvm_strs = [_with_maps(text, self.symbol, self.maps) for text in made._llvm_strs]
+        return made
 
     @property
     def symbol(self) -> str:
@@ -226,12 +241,12 @@ class _Cuda:
             _fail(RuntimeError, "TG815", self.name, said)
 
 
-_PACKED = {int: "Q", np.float64: "d", np.float32: "f4x", np.int64: "q", np.int32: "i4x", np.uint32: "I4x", np.uint16: "H6x", np.int8: "b7x", np.uint8: "B7x"}  # fmt: skip
+_PACKED = {int: "Q", np.float64: "d", np.float32: "f4x", np.int64: "q", np.int32: "i4x", np.uint32: "I4x", np.uint16: "H6x", np.int8: "b7x", np.uint8: "B7x", bytes: "128s"}  # fmt: skip
 
 
 class _Loaded:
-    """A kernel on one GPU, and memory for its arguments: each has eight bytes, of which the driver takes those that it needs. The driver
-    copies them before a launch returns, so a buffer in `spare` is used again; calls of several threads have one each."""
+    """A kernel on one GPU, and memory for its arguments: each has eight bytes, of which the driver takes those that it needs, and a map
+    has its own. The driver copies them before a launch returns, so a buffer in `spare` is used again; calls of several threads have one each."""
 
     __slots__ = ("code", "context", "driver", "function", "place", "spare")
 
@@ -242,8 +257,9 @@ class _Loaded:
 
     def buffer(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
         """Memory for arguments, the address of pointers to each, and how they are written; their types are those of every call."""
-        count = len(arguments)
-        memory = (ctypes.c_uint64 * (2 * count + 1))()
+        kinds = ["<" + _PACKED[type(a)] for a in arguments]
+        ends = [0, *itertools.accumulate(map(struct.calcsize, kinds))]
+        memory = (ctypes.c_uint64 * (ends[-1] // 8 + len(kinds) + 1))()
         start = ctypes.addressof(memory)
-        memory[count : 2 * count] = [start + 8 * k for k in range(count)]
-        return memory, start + 8 * count, struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into
+        memory[ends[-1] // 8 : -1] = [start + end for end in ends[:-1]]
+        return memory, start + ends[-1], struct.Struct("<" + "".join(_PACKED[type(a)] for a in arguments)).pack_into

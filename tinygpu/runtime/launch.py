@@ -28,6 +28,7 @@ from tinygpu.runtime.calls import (  # noqa: F401
 from tinygpu.runtime.conditions import _divisors, _limit, _minus, _python, _surely
 from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
 from tinygpu.runtime.data import _data, _promises  # noqa: F401
+from tinygpu.runtime.tensor_map import _Maps
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
 
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
@@ -39,13 +40,16 @@ _Spec = Mapping[str, Any]
 
 def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     """The launcher of a table, for the module whose names are `home`: made at its first call, after which the module calls it itself."""
-    name, cuda = spec["name"], [_Cuda(spec["name"], home[m], *rest) for m, _, *rest in spec["launches"]]
+    name, described = spec["name"], spec.get("maps", ())
+    cuda = [_Cuda(name, home[m], *rest, maps=len(described)) for m, _, *rest in spec["launches"]]
 
     def first(*given: Any) -> Any:
         text, file, made = "\n".join(_source(spec)), f"<the launcher {name}>", dict[str, Any]()
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # so that a traceback shows the check
         exec(compile(text, file, "exec"), globals(), made)
-        home[f"{name}_launch"] = call = made["made"](home[f"{name}_cpu"], spec["promises"], *cuda)
+        home[f"{name}_launch"] = call = made["made"](
+            home[f"{name}_cpu"], spec["promises"], *([_Maps(spec)] if described else []), *cuda
+        )
         call.cuda = cuda
         return call(*given)
 
@@ -57,7 +61,8 @@ def _source(spec: _Spec) -> Iterator[str]:
     """The text of a launcher: `in_` are arguments, `v_` what is seen of them, `n_` sizes; so no name of a user's is in the way."""
     arguments = [f"in_{name}" for name in spec["inputs"]] + [f"n_{s}" for s in spec["sizes"] if s not in spec["solved"]]
     arguments += ["out", "stream", *["workspace"] * bool(spec["workspaces"]), *["check_data"] * bool(spec["promises"])]
-    yield f"def made({', '.join(['cpu', 'promises', *(f'cuda_{n}' for n in range(len(spec['launches'])))])}):"
+    given = ["cpu", "promises", *["maps"] * bool(spec.get("maps")), *(f"cuda_{n}" for n in range(len(spec["launches"])))]
+    yield f"def made({', '.join(given)}):"
     yield f"    def launch({', '.join(arguments)}):"
     for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _on_cpus, _on_gpus):
         yield from ("        " + line for line in part(spec))
@@ -200,9 +205,7 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
         yield "    if bits == 64:"
         yield from ("        " + line for line in _bounded(spec, spec["limits"], _INT64))
     yield f"    stream = _stream_of({spec['name']!r}, stream, {', '.join(f'v_{name}' for name in _with_memory(spec))})"
-    asks, aligned = spec["wide"]
-    pairs = ", ".join(f"(v_{name}, {size})" for name, size in aligned.items())
-    yield f"    wide = {' and '.join([*(f'({_python(a)})' for a in asks), f'_aligned({pairs})']) if aligned else 'False'}"
+    yield from ("    " + line for line in _wide(spec))
     yield "    index = np.int32 if bits == 32 else np.int64"
     arguments = [f"v_{n}.pointer" for n in _with_memory(spec)] + [f"v_{n}.pointer" for n in spec["workspaces"]]
     arguments += [f"_memory(v_{n}, {dtype!r})" for n, (dtype, shape) in spec["inputs"].items() if shape is None]
@@ -219,8 +222,19 @@ def _on_gpus(spec: _Spec) -> Iterator[str]:
         if not blocks.isdigit():
             yield f"{inner}if blocks > {_INT32}:"
             yield inner + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
-        given = ", ".join([*arguments, *(f"index(t_{name})" for name, _ in turns)])
+        given = ", ".join([*arguments, *(f"index(t_{name})" for name, _ in turns), *["*mapped"] * bool(spec.get("maps"))])
         yield f"{inner}cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {given})"
+
+
+def _wide(spec: _Spec) -> Iterator[str]:
+    """Whether arrays lie as wide accesses and tensor copies need them; and the maps of the latter, for kernels that make none zeros."""
+    (asks, aligned), maps = spec["wide"], spec.get("maps", ())
+    pairs = ", ".join(f"(v_{name}, {size})" for name, size in aligned.items())
+    tests = [*(f"({_python(a)})" for a in asks), *[f"_aligned({pairs})"] * bool(aligned)] if aligned or maps else ["False"]
+    yield f"wide = {' and '.join(tests) or 'True'}"
+    if maps:
+        yield f"mapped = maps({', '.join(f'v_{name}' for name, _, _ in maps)}) if wide else ()"
+        yield f"wide, mapped = bool(mapped), mapped or {(0,) * len(maps)!r}"
 
 
 def _bounded(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:

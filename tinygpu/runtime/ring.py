@@ -72,11 +72,8 @@ def _ring_begin(builder: Any, tiles: Any, start: Any, slots: int, fill: int, use
     _together(builder, text, _near(builder, tiles, start, 8), builder.zext(_leads(builder, "tid.x"), _BITS32))
 
 
-def _ring_fill(builder: Any, tiles: Any, turn: Any, slots: int, bytes: int) -> None:
+def _ring_fill(builder: Any, tiles: Any, turn: Any, slots: int) -> None:
     _awaited(builder, tiles, turn, slots, "empty")
-    if bytes:
-        text = f"{{ .reg .pred p; setp.ne.u32 p, $1, 0; @p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], {bytes}; }}"
-        _together(builder, text, _barrier(builder, tiles, turn, slots, "full"), builder.zext(_leads(builder), _BITS32))
 
 
 def _ring_filled(builder: Any, tiles: Any, turn: Any, slots: int) -> None:
@@ -101,8 +98,8 @@ _RING: dict[str, Any] = {"begin": _ring_begin, "fill": _ring_fill, "filled": _ri
 @_intrinsic
 def ring(step: str, slots: int, *counts: int) -> Any:
     """The intrinsic of a step of a ring of `slots`. `ring('begin', slots, fill, use)` is `begin(tiles, start)`: the barriers, from number `start` on; a slot is full when
-    so many warps have filled it, and empty when so many have used it. Of the others, `step(tiles, turn)`: `ring('fill', slots, bytes)` waits until it is empty, and expects
-    bytes of tensor copies; `filled`; `use` waits until it is full; `ring('used', slots, behind)` gives back the slot of the turn so many before."""
+    so many warps have filled it, and empty when so many have used it. Of the others, `step(tiles, turn)`: `ring('fill', slots)` waits until it is empty;
+    `filled`; `use` waits until it is full; `ring('used', slots, behind)` gives back the slot of the turn so many before."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _RING[step](builder, *arguments, slots, *counts)
@@ -123,9 +120,9 @@ def registers(count: int, way: str) -> Any:
 
 
 @functools.cache
-def tensor_copy(rank: int, slots: int) -> Any:
-    """The intrinsic `copy(near, to, tiles, turn, map, c0, …)`: a box of a tensor, from these coordinates on, the slowest first, to the block's memory; when it has landed it
-    counts its bytes at the barrier `full` of the turn. `tensor_copy(rank, slots)` is of one lane of a warp, the others go on."""
+def tensor_copy(rank: int, slots: int, bytes: int) -> Any:
+    """The intrinsic `copy(near, to, tiles, turn, map, c0, …)`: a box of a tensor, from these coordinates on, the slowest first, to the block's memory; the barrier `full` of the
+    turn expects its bytes, and counts them when it has landed. It is of one lane of a warp; the others go on."""
     from numba.cuda.extending import intrinsic
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -134,7 +131,9 @@ def tensor_copy(rank: int, slots: int) -> Any:
         full = _barrier(builder, tiles, turn, slots, "full")
         listed = ", ".join(f"${4 + n}" for n in range(rank))
         what = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        text = f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; @p {what} [$0], [$1, {{{listed}}}], [$2]; }}"
+        expects = f"@p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$2], {bytes};"
+        sends = f"@p {what} [$0], [$1, {{{listed}}}], [$2];"
+        text = f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; {expects} {sends} }}"
         fastest = [_narrow(builder, c) for c in reversed(corner)]
         _together(builder, text, at, described, full, builder.zext(_leads(builder), _BITS32), *fastest)
         return context.get_dummy_value()
@@ -143,17 +142,3 @@ def tensor_copy(rank: int, slots: int) -> Any:
     space: dict[str, Any] = {"void": types.void, "build": build}
     exec(f"def instruction(context, {names}):\n    return void({names}), build", space)
     return intrinsic(space["instruction"])
-
-
-@_intrinsic
-def map_seen() -> Any:
-    """The intrinsic `seen(map)`: what the host has written of a map of a tensor, before the launch, holds for the tensor copies of this lane. `map_seen()` once for each is
-    enough, in each warp that copies."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fence = "@p fence.proxy.tensormap::generic.acquire.sys [$0], 128; @p prefetch.tensormap [$0];"
-        text = f"{{ .reg .pred p; setp.ne.u32 p, $1, 0; {fence} }}"
-        _together(builder, text, arguments[0], builder.zext(_leads(builder), _BITS32))
-        return context.get_dummy_value()
-
-    return lambda context, described: (types.void(described), build)

@@ -22,6 +22,7 @@ from tinygpu.program.arrays import STATIC_BYTES, shared_places, strides
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
+from tinygpu.schedule.roles import maps
 from tinygpu.schedule.threads import threads_of
 
 KEPT = frozenset(keyword.kwlist) | {"__debug__", "out", "stream", "runtime"}
@@ -63,6 +64,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
             for number, (launch, key) in enumerate(zip(program.launches, keys, strict=False))
         ),
         **({"turns": turns} if any(turns) and keys else {}),
+        **({"maps": found} if (found := maps(program)) and keys else {}),
     }
 
 

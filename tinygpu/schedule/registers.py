@@ -15,13 +15,14 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
-from tinygpu.program.call import ASYNC, Applied, Call, Fence, Sync, Wait
+from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, matrix
+from tinygpu.program.instruction import beside_products, box_copy, matrix, of_ring
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.roles import roles
 
 Held = Mapping[str, Fragment]
 
@@ -41,6 +42,7 @@ def registered(launch: Launch) -> Launch:
 class Called:
     """What a kernel calls for steps that the runtime has no name for: the arrays of its launch, and those in registers that are under way."""
 
+    launch: Launch
     arrays: Mapping[str, Array]
     flight: tuple[str, ...]
 
@@ -48,20 +50,33 @@ class Called:
     def of(cls, launch: Launch) -> Called:
         """Of one launch."""
         arrays = {a.name: a for a in arrays_in(launch.body, "block")}
-        begun = [s.begins for s in steps(launch.body) if isinstance(s, Sync) and s.begins and s.begins.instruction.unit]
-        return cls(arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
+        begun = [s.applied for s in steps(launch.body) if isinstance(s, Sync) and s.applied and s.applied.instruction.unit]
+        return cls(launch, arrays, tuple(dict.fromkeys(n for one in begun for n, _ in one.operands if arrays[n].held)))
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
-        if isinstance(step, Sync) and step.begins:
-            one = step.begins.instruction
-            return matrix(one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.begins) if o.kind == "descriptor"})
+        if isinstance(step, Enter | Leave):
+            return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring))
+        if isinstance(step, Sync) and isinstance(step.begins, Sent):
+            return box_copy(step.begins, self.slots(step.begins.told[0]))
+        if isinstance(step, Sync) and step.applied:
+            one = step.applied.instruction
+            return matrix(
+                one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
+            )
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
 
+    def slots(self, ring: str) -> int:
+        """Of a ring."""
+        (count,) = (int(e.value) for e in self.arrays[ring].extents[1:] if isinstance(e, Const))
+        return count
+
     def name(self, step: Step) -> str:
         """What it is called."""
-        return step.begins.instruction.name if isinstance(step, Sync) and step.begins else getattr(step, "called", "")
+        if isinstance(step, Sync) and isinstance(step.begins, Sent):
+            return "box_copy"
+        return step.applied.instruction.name if isinstance(step, Sync) and step.applied else getattr(step, "called", "")
 
     def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
         """The operands of an instruction with what they are here."""
@@ -77,8 +92,13 @@ class Called:
     def elements(self, step: Step) -> list[tuple[str, tuple[Term, ...]]]:
         """The elements that it is called with, of a fragment the first one that the lane has."""
         fragments = {name: array.held for name, array in self.arrays.items() if array.held is not None}
-        if isinstance(step, Sync) and step.begins:
-            return list(called_with(step.begins, fragments))
+        match step:
+            case Enter(ring, _, turn) | Leave(ring, _, turn):
+                return [(ring, (Const(0), turn))]
+            case Sync(begins=Sent(near, told=(ring, turn))):
+                return [near, (ring, (Const(0), turn))]
+        if isinstance(step, Sync) and step.applied:
+            return list(called_with(step.applied, fragments))
         if not isinstance(step, Wait | Fence) or not self.maker(step) or step == Fence(ASYNC):
             return []
         firsts = ((name, fragments[name]) for name in self.flight)

@@ -36,7 +36,7 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.text import claimed
 from tinygpu.program.arrays import address
-from tinygpu.program.call import Call, Sync
+from tinygpu.program.call import Call, Enter, Leave, Sync
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import WARP, Array, Assign, Fact, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, shuffles
@@ -98,7 +98,7 @@ class _Cut:
         return region
 
     def _apart(self, step: Step) -> bool:
-        return any(isinstance(s, Sync) or self._together(s) for s in steps((step,)))
+        return any(isinstance(s, Sync | Enter | Leave) or self._together(s) for s in steps((step,)))
 
     def _together(self, step: Step) -> bool:
         """Whether a loop is better around the threads: most accesses step further from pass to pass than from thread to thread."""
@@ -143,7 +143,7 @@ class _Cut:
 
 def left_out(step: Step) -> bool:
     """Whether a core does nothing for a step."""
-    return isinstance(step, Fact | Call) and not isinstance(step, Sync)
+    return isinstance(step, Fact | Call) and not isinstance(step, Sync | Enter | Leave)
 
 
 def _distance(place: Term, axis: Axis) -> int:

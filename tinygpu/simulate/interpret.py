@@ -28,13 +28,13 @@ from tinygpu.program.step import Array as Declared
 from tinygpu.program.step import Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, field
+from tinygpu.simulate.clock import Clock
 from tinygpu.simulate.exchange import complete_groups, shuffle
 from tinygpu.simulate.fault import DivisionByZero, Faults, HoldsViolated, SimulationBudget
 from tinygpu.simulate.group import Execution, Group, offenders
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.nest import Nest, at_once, find_nest
 from tinygpu.simulate.schedule import Schedule
-from tinygpu.simulate.shadow import Clock
 from tinygpu.simulate.tolerance import fold_length, tolerances
 
 STEP = 1 << 10  # lanes whose share of a step takes as long as what every step takes, however few its lanes
@@ -140,8 +140,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                     run_body(run, inner, held)
             case Call():
                 run.spend()
-                for term in terms(step):
-                    run.value(term, mask)
+                values = [run.value(term, mask) for term in terms(step)]
                 if step.together:
                     there = complete_groups(getattr(step, "word", step.noun), step.together, mask, run.place(), run.faults)
                 if isinstance(step, Sync):
@@ -153,7 +152,7 @@ def run_steps(run: Run, body: tuple[Step, ...], mask: Array) -> None:
                             lanes = run.value(conjunction(*here.guard), mask)
                             _named(run, name, index, here.axes[-1], np.logical_and(mask, lanes))
                 for late in (clock.late for clock in run.clocks.values() if clock.late is not None):
-                    late.call(step, mask)
+                    late.call(step, mask, *(int(n) for n in values[:1] if np.ndim(n) == 0))
             case Ghost():
                 run.spend()
                 _holds(run, step, mask)

@@ -9,7 +9,7 @@ others know what it knew at the last barrier that both have passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +17,18 @@ import numpy as np
 from tinygpu.category.number import Array
 from tinygpu.category.term import tensors
 from tinygpu.program.arrays import READ
-from tinygpu.program.call import ASYNC, COPY, UNITS, Call, Commit, Fence, Wait
+from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Call, Commit, Enter, Fence, Leave, Wait
+from tinygpu.program.ring import Section
 from tinygpu.program.step import WARP, Assign, Step
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
 from tinygpu.simulate.fault import EACH, At, Faults, UnderWay, Unfenced
 from tinygpu.simulate.group import Execution, Group
+from tinygpu.simulate.rings import Rings, Role, Turns, box
 
 if TYPE_CHECKING:
-    from tinygpu.simulate.shadow import Access, Clock, Log
+    from tinygpu.simulate.clock import Access, Clock
+    from tinygpu.simulate.shadow import Log
 
 
 @dataclass(slots=True)
@@ -36,11 +39,15 @@ class Told:
     own: Array
     warp: Array
     block: Array
+    far: dict[tuple[str, str, str], tuple[Array, Array, Array]] = field(
+        default_factory=dict
+    )  # by rings: of whom, to whom, the numbers
 
     @classmethod
     def of(cls, lanes: Group) -> Told:
         """All are 0."""
-        return cls(lanes, *(np.zeros(lanes.lanes, np.int64) for _ in range(3)))
+        none = np.zeros(lanes.lanes, np.int64)
+        return cls(lanes, none, none, none)
 
     def grow(self, number: Array, mask: Array) -> None:
         """Of the lanes of the mask it is at least that."""
@@ -54,7 +61,10 @@ class Told:
     def known(self, of: Array, by: Array) -> Array:
         """The numbers of some lanes, as others know them."""
         near = self.lanes.thread[of] // WARP == self.lanes.thread[by] // WARP
-        return np.asarray(np.where(of == by, self.own[of], np.where(near, self.warp[of], self.block[of])))
+        found = np.asarray(np.where(of == by, self.own[of], np.where(near, self.warp[of], self.block[of])))
+        for some, others, numbers in self.far.values():
+            found = np.where(some[of] & others[by], np.maximum(found, numbers[of]), found)
+        return found
 
 
 @dataclass(slots=True)
@@ -64,28 +74,48 @@ class Groups:
 
     held: bool
     ended: dict[str, Array]
-    landed: dict[str, Told]
+    landed: dict[str, Told | Turns]
     fences: dict[str, Told]
     shown: Told
+    rings: Rings
 
     @classmethod
-    def of(cls, lanes: Group, held: bool) -> Groups:
+    def of(cls, lanes: Group, held: bool, sections: Mapping[Role, Section]) -> Groups:
         """Nothing is under way."""
-        ended = {unit: np.zeros(lanes.lanes, np.int64) for unit in UNITS}
-        return cls(held, ended, {u: Told.of(lanes) for u in UNITS}, {u: Told.of(lanes) for u in (ASYNC, *UNITS)}, Told.of(lanes))
+        none = np.zeros(lanes.lanes, np.int64)
+        boxes = {box(ring): none for ring, _ in sections}
+        landed: dict[str, Told | Turns] = {u: Told.of(lanes) for u in UNITS}
+        landed |= {u: Turns(lanes, none) for u in boxes}
+        fences = {u: Told.of(lanes) for u in (ASYNC, *UNITS)}
+        return cls(held, dict.fromkeys(UNITS, none) | boxes, landed, fences, Told.of(lanes), Rings(sections))
 
-    def call(self, step: Call, mask: Array) -> None:
-        """The lanes of the mask end a group, wait until some are under way, or make a fence."""
+    @property
+    def told(self) -> dict[str, Told]:
+        """Each number that grows, by a name."""
+        landed = {f"landed {u}": one for u, one in self.landed.items() if isinstance(one, Told)}
+        return {**landed, **{f"fence {u}": one for u, one in self.fences.items()}, "shown": self.shown}
+
+    def call(self, step: Call, mask: Array, turn: int = 0) -> None:
+        """The lanes of the mask end a group, wait until some are under way, make a fence, or go on with a slot at a turn."""
         match step:
-            case Commit(unit):
-                self.ended[unit] = self.ended[unit] + mask
-            case Wait(count, unit):
-                self.landed[unit].grow(self.ended[unit] - count, mask)
-                if unit != COPY:  # a warp waits together
-                    self.landed[unit].barrier("warp", mask)
-            case Fence(unit):
-                self.fences[unit].grow(self.fences[unit].own + 1, mask)
-                if unit == ASYNC:
+            case Enter(ring):
+                boxes = self.landed[box(ring)]
+                assert isinstance(boxes, Turns), "boxes are counted by turns"
+                self.rings.enter(step, turn, mask, self.told, boxes)
+                self.ended[box(ring)] = np.full(len(mask), turn)
+            case Leave():
+                self.rings.leave(step, self.told)
+            case Commit(name):
+                self.ended[name] = self.ended[name] + mask
+            case Wait(count, name):
+                told = self.landed[name]
+                assert isinstance(told, Told), "groups are counted by commits"
+                told.grow(self.ended[name] - count, mask)
+                if name != COPY:  # a warp waits together
+                    told.barrier("warp", mask)
+            case Fence(name):
+                self.fences[name].grow(self.fences[name].own + 1, mask)
+                if name == ASYNC:
                     self.shown.grow(self.landed[COPY].own, mask)
 
     def barrier(self, scope: str, mask: Array) -> None:
@@ -128,19 +158,23 @@ class Flights:
     touched: dict[bool, Mark] = field(default_factory=dict)
     places: list[tuple[Execution, tuple[int, ...]]] = field(default_factory=list)
 
-    def touch(self, access: Access, unit: str, write: bool, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
+    def touch(
+        self, access: Access, unit: str, write: bool, clock: Clock, plain: Iterable[tuple[Log, Clock]], faults: Faults
+    ) -> None:
         """An access, of a unit or of the threads themselves: faults that it makes with earlier ones."""
         groups, verb = clock.late, "writes" if write else "reads"
         assert groups is not None, "where something lands later groups are counted"
+        boxes = {u for u, told in groups.landed.items() if isinstance(told, Turns)}
+        unit = box(groups.rings.here.enter.ring) if unit == TENSOR and groups.rings.here else unit
         step = access.place.step
         alone = isinstance(step, Assign) and step.target == self.name not in tensors(step.value)
         for (other, writes, sums, _), mark in self.begun.items():
             if (writes or write) and not (unit == other != COPY and sums and alone):  # products on one accumulator are in order
                 for point in self.early(access, mark, groups.landed[other]):
                     faults.add(UnderWay(*self.case(access, point, mark), verb, other), access.place.span)
-        if unit == COPY:
-            self.over(access, clock, plain, faults)
-        elif unit:
+        if unit == COPY or unit in boxes:
+            self.over(access, plain, unit, faults)
+        if unit not in ("", COPY):
             for mark, told in self.unseen(groups, unit, write):
                 for point in self.early(access, mark, told):
                     faults.add(Unfenced(*self.case(access, point, mark), unit), access.place.span)
@@ -162,7 +196,7 @@ class Flights:
             if other == COPY and writes and not groups.held:
                 yield begun, groups.shown
 
-    def early(self, access: Access, mark: Mark, told: Told) -> Iterator[int]:
+    def early(self, access: Access, mark: Mark, told: Told | Turns) -> Iterator[int]:
         """The first few points of an access at which a number is not passed, as the lanes there know it."""
         number = mark.number[access.address]
         bad = number >= 0
@@ -177,10 +211,10 @@ class Flights:
         at = access.place.at(access.shape, int(access.position[point]))
         return at, self.name, unflat(address % self.each, self.extents), before.at(shape, int(mark.point[address]))
 
-    def over(self, access: Access, clock: Clock, plain: Iterable[Log], faults: Faults) -> None:
+    def over(self, access: Access, plain: Iterable[tuple[Log, Clock]], unit: str, faults: Faults) -> None:
         """Faults where the thread that begins a copy has touched the cell before, as the logs of other accesses say, with no barrier since."""
-        scale = clock.scales[-1]
-        for highest, lowest in (log.pairs[-1] for log in plain):
+        for log, clock in plain:
+            (highest, lowest), scale = log.pairs[-1], clock.scales[-1]
             rising, falling, mine = highest[access.address], lowest[access.address], scale.thread[access.lane]
             first = scale.threads(rising) == mine
             both = (rising >= scale.floor[access.lane]) & (first | (scale.threads(falling, True) == mine))
@@ -189,7 +223,7 @@ class Flights:
                 before = clock.who(key, not first[point], int(address) // self.each)
                 at = access.place.at(access.shape, int(access.position[point]))
                 cell = unflat(address % self.each, self.extents)
-                faults.add(UnderWay(at, self.name, cell, before, "copies over", COPY), access.place.span)
+                faults.add(UnderWay(at, self.name, cell, before, "copies over", unit), access.place.span)
 
 
 def unit_of(step: Step, kind: str) -> str:

@@ -17,9 +17,10 @@ from tinygpu.program.arrays import COPY, READ, STORE
 from tinygpu.program.space import INPUT, OUTPUT, Space
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import flat
+from tinygpu.simulate.clock import Access
 from tinygpu.simulate.fault import Faults, OutOfBounds, ReadOutput, Uninitialised
 from tinygpu.simulate.group import Execution, offenders
-from tinygpu.simulate.shadow import Access, Shadow
+from tinygpu.simulate.shadow import Shadow
 from tinygpu.simulate.twin import Twin
 
 

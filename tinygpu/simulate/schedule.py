@@ -14,7 +14,7 @@ import numpy as np
 
 from tinygpu.category.number import Array
 from tinygpu.model.collective import TOGETHER
-from tinygpu.program.call import Call
+from tinygpu.program.call import Call, Enter, Leave
 from tinygpu.program.step import Step, steps
 from tinygpu.program.traverse import meets, reads_of, written
 from tinygpu.record import dataclass, field
@@ -62,6 +62,7 @@ class Schedule:
         if id(step) not in self.known:
             inner = tuple(steps((step,)))
             said = {s.together for s in inner if isinstance(s, Call)} | ({"warp"} if any(map(meets, inner)) else set())
+            said |= {"block"} if any(isinstance(s, Enter | Leave) for s in inner) else set()  # whose edges are looked up in step
             scope = next((level for level in LEVELS if level in said), "thread")
             names = written(inner) | {r.tensor for s in inner for r in reads_of(s)}
             self.known[id(step)] = scope, not self.shared.isdisjoint(names)

@@ -18,11 +18,13 @@ from tinygpu.category.term import FALSE
 from tinygpu.derive.unpack import unpack
 from tinygpu.model.op import Op, kept
 from tinygpu.program.arrays import READ, STORE, accesses
-from tinygpu.program.call import COPY, Sync
+from tinygpu.program.call import COPY, TENSOR, Sync
+from tinygpu.program.ring import sections
 from tinygpu.program.space import FRAGMENT, INPUT, OUTPUT, WORKSPACE, Space
 from tinygpu.program.step import Array, Assign, Ghost, Launch, Numbered, Program, arrays_in, loops_around, steps
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.box import box_of, unflat
+from tinygpu.simulate.clock import Clock, Moments
 from tinygpu.simulate.fault import Faults, NeverStored, Outcome, SimulationBudget
 from tinygpu.simulate.group import Group, factors, groups
 from tinygpu.simulate.interpret import Run, run_body
@@ -30,7 +32,7 @@ from tinygpu.simulate.landing import Groups
 from tinygpu.simulate.memory import Memory
 from tinygpu.simulate.reference import whole
 from tinygpu.simulate.schedule import Schedule
-from tinygpu.simulate.shadow import Clock, Moments, Shadow
+from tinygpu.simulate.shadow import Shadow
 from tinygpu.simulate.twin import Twin
 
 BUDGET = 1 << 30
@@ -125,10 +127,13 @@ class Simulation:
         )
         both = frozenset((*(a.name for a, _ in declared if a.owner == "block"), *(a.name for a, mixed in watched if mixed)))
         chance = None if self.order is None or not both else np.random.default_rng([self.order, number])
+        roles = {(s.enter.ring, s.enter.way): s for s in sections(launch.body)}
         for group in groups(blocks, threads, self.order, cells):
             whole = Clock.of_launch(group, blocks, moments)
             late = {
-                space: Groups.of(group, space == FRAGMENT) for space in spaces if units and (space != FRAGMENT or units != {COPY})
+                space: Groups.of(group, space == FRAGMENT, roles)
+                for space in spaces
+                if (units or roles) and (space != FRAGMENT or units - {COPY, TENSOR})
             }
             clocks = {space: Clock.of_block(group, warp_barriers, late.get(space)) for space in spaces}
             for array, mixed in watched:

@@ -11,8 +11,8 @@ import numpy as np
 from tinygpu.category.number import Array
 from tinygpu.record import dataclass
 from tinygpu.simulate.box import unflat
+from tinygpu.simulate.clock import Access
 from tinygpu.simulate.fault import EACH, Faults, Overwritten
-from tinygpu.simulate.shadow import Access
 
 NOBODY = np.iinfo(np.int64).max
 

@@ -120,7 +120,7 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
 BUILD: Mapping[str, Build] = {
     **{rule: row(made, rule) for made in vars(tree).values() if isinstance(made, Kind) for rule in made.rules},
     **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs"), several),
-    **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch"), only),
+    **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch", "way"), only),
     "fold": fold,
     "array": array,
     "arrays": arrays,

@@ -67,6 +67,22 @@ class Fragment(
     operand: str
 
 
+class Ring(Node, ring_="name slots", shown="ring {name}: {slots:exclusive}"):
+    """`ring tiles: 4`: slots that one role fills and another one uses."""
+
+    name: str
+    slots: Expr
+
+
+class Section(Node, section="way ring turn body", shown="{way} {ring} at {turn}"):
+    """`fill tiles at ko { … }`, `use tiles at ko { … }`: what a role does with the slot of a turn."""
+
+    way: str
+    ring: str
+    turn: str
+    body: tuple[Statement, ...]
+
+
 class Instruct(Node, instruct="pending name *operands", shown="⟨{pending:async} ⟩{name}({operands})"):
     """`mma_m16n8k16(acc[mi*16, 0], a[mi*16, 0], b[0, 0])`: each operand is a tile, named by its first element; `async wgmma_m64n64k16(…)` lands later."""
 
@@ -236,6 +252,8 @@ Statement: TypeAlias = (
     | Cells
     | If
     | Holds
+    | Ring
+    | Section
     | Sync
     | LaunchStatement
     | LaunchClause

@@ -12,19 +12,20 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
-from tinygpu.program.call import Call, Sync
+from tinygpu.program.call import Call, Sent, Sync
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.program.traverse import meets, terms
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.registers import Called
+from tinygpu.schedule.roles import map_of, parameter
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.inside import names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
 from tinygpu.validate.same import Here
 from tinygpu.validate.scope import Scope
-from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, unread
+from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, Value, unread
 
 Place = tuple[str, ast.expr]  # a pointer, and an offset
 
@@ -85,6 +86,11 @@ class CudaFollower(Follower):
             Follower.choice(self, stmt, queue, here)
             return
         guard, due = self.reader(here).guard(stmt.test), self.due(queue, here)
+        if due is not None and guard == Var("wide", BOOL) and isinstance(due.step, Sync) and isinstance(due.step.begins, Sent):
+            queue.appendleft(due)  # one after the other, as nobody changes what is asked
+            for body, condition in ((stmt.body, guard), (stmt.orelse, negation(guard))):
+                self.block(body, queue, self.under(here, condition))
+            return
         if due is None or reads(guard) or any(map(meets, steps((due.step,)))):
             raise Differs(stmt.test, f"asks {ast.unparse(stmt.test)}", does(due))
         for body, condition in ((stmt.body, guard), (stmt.orelse, negation(guard))):
@@ -150,9 +156,14 @@ class CudaFollower(Follower):
                     raise Differs(stmt, f"calls {called}", does(due))
                 self.points(stmt, due.guards, here)
                 reader = self.reader(here)
-                if len(arguments) != 2 * len(elements):
+                sent = step.begins if isinstance(step, Sync) and isinstance(step.begins, Sent) else None
+                behind = arguments[2 * len(elements) :] if sent else []
+                if len(arguments) != 2 * len(elements) + len(behind):
                     raise unread(stmt, f"{len(arguments)} arguments of {called}")
-                for (array, index), name, offset in zip(elements, arguments[::2], arguments[1::2], strict=True):
+                if sent:
+                    self.box(stmt, sent, behind, reader)
+                pairs = arguments[: 2 * len(elements)]
+                for (array, index), name, offset in zip(elements, pairs[::2], pairs[1::2], strict=True):
                     thing = self.scope.names.get(name.id) if isinstance(name, ast.Name) else None
                     if (
                         not isinstance(thing, Pointer | Cells)
@@ -161,12 +172,24 @@ class CudaFollower(Follower):
                     ):
                         raise Differs(name, f"is {ast.unparse(name)}", does(due))
                     self.lies(offset, array, (reader.index(offset),), index, here)
-                if isinstance(step, Sync) and step.begins:  # what its lanes do is behind it
+                if isinstance(step, Sync) and step.applied:  # what its lanes do is behind it
                     while not isinstance(queue.popleft().step, Sync):
                         pass
                 self.scope.forget(self.scope.effects(stmt))
                 return True
         return False
+
+    def box(self, stmt: ast.stmt, sent: Sent, behind: Sequence[ast.expr], reader: Reader) -> None:
+        """That a box is of the tensor, cut as the copy says, and begins where it does."""
+        match behind:
+            case [ast.Name(id=name), *places] if len(places) == len(sent.origin):
+                if self.scope.names.get(name) != Value(Var(parameter(map_of(sent)), "i64"), "i64"):
+                    raise Differs(stmt, f"copies a box of {name}", f"the program's is of {parameter(map_of(sent))}")
+                for place, wanted in zip(places, sent.origin, strict=True):
+                    if not reader.here.same(reader.index(place), self.meaning.term(wanted)):
+                        raise Differs(place, f"begins at {ast.unparse(place)}", f"the program's box begins at {text(wanted)}")
+            case _:
+                raise unread(stmt, f"{len(behind)} arguments say which box")
 
     def wanted(self, step: Step) -> tuple[str, list[tuple[str, tuple[Term, ...]]]]:
         """What is called for a step, and with which elements; nothing for one that is no call."""

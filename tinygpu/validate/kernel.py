@@ -17,6 +17,7 @@ from tinygpu.program.instruction import INSTRUCTIONS
 from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.roles import Map, apart, maps, parameter
 from tinygpu.validate.collective import collective
 from tinygpu.validate.cuda_follow import CudaFollower
 from tinygpu.validate.declared import carved, declarations, own, type_of
@@ -46,9 +47,9 @@ class Given:
 
 def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: Given) -> None:
     """That the text of a kernel is a launch. Raises Differs."""
-    names, inner, space = prelude(function)
+    (names, inner, space), boxes, launch = prelude(function), maps(program), apart(launch)
     known = arrays(program)
-    memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch)
+    memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch, boxes)
     meaning = Meaning.of(program)
     flat = Flat(known, given.aligned)
     promises = tuple(meaning.term(p) for p in (*program.op.promises, *filter(reads, (*program.op.where, *program.where))))
@@ -109,7 +110,7 @@ def _atom(node: ast.expr, space: str) -> Atom:
             return ATOMS[f"names.{name}"]
         case ast.Call(func=ast.Name(id="shared_memory"), args=[ast.Constant(value=int(number))], keywords=[]):
             return Atom("shared", "", number)
-        case ast.Call(func=ast.Name(id="matrix")):  # which one it has to be is asked where it is called
+        case ast.Call(func=ast.Name(id="matrix" | "ring" | "tensor_copy")):  # which one it has to be is asked where it is called
             return Atom("matrix", ast.unparse(node))
         case ast.Call() if ast.unparse(node) in ATOMS:
             return ATOMS[ast.unparse(node)]
@@ -123,6 +124,7 @@ def parameters(
     names: Mapping[str, Thing],
     program: Program,
     launch: Launch,
+    boxes: Sequence[Map] = (),
 ) -> dict[str, Thing]:
     """What the kernel's parameters are, by the place in which the launcher passes them; the signature says the same, and which arrays
     nobody writes: these the hardware may read before the launch's other accesses."""
@@ -131,6 +133,7 @@ def parameters(
     paces = strides(op)
     steps = [name for each in paces.values() for name in each]
     passed = [*pointers, *(t.name for t in op.inputs if not t.shape), *op.sizes, *steps, *(a.name for a in launch.turns)]
+    passed += map(parameter, boxes)
     if not len(arguments) == len(types) == len(passed) == len(set(arguments)):
         raise Differs(inner, f"has {len(arguments)} parameters and {len(types)} types", f"the launcher passes {len(passed)}")
     found, changed = dict[str, Thing](), written(launch.body)
@@ -138,7 +141,8 @@ def parameters(
     for name, kind, given in zip(arguments, types, passed, strict=True):
         if name in names or name in KEPT:
             raise unread(inner, f"the parameter {name} hides a name of the prelude")
-        item = in_memory(known[given].dtype) if given in known else "i64" if given in steps else "ix"
+        whole = given in steps or given in passed[len(passed) - len(boxes) :]
+        item = in_memory(known[given].dtype) if given in known else "i64" if whole else "ix"
         wanted = f"pointer {item}" if given in pointers else item
         scalar: Term = Read(given, (), item) if given in known else Var(given, INDEX if item == "ix" else item)
         axes, extents = len(paces.get(given, ())), known[given].extents if given in known else ()

@@ -1,0 +1,134 @@
+"""Rings and boxes as a kernel has them: each role in a loop of its own, and a box at once where the launcher has seen to what that asks.
+
+    for k < n { if load { fill tiles at k { … } };  if use { use tiles at k { … } } }
+        ↦   if load { for k < n { fill tiles at k { … } } };   if use { for k < n { use tiles at k { … } } }
+
+    copy s[…] = A[…] by tensor_copy   ↦   if wide { the unit copies };   if not wide { the lanes copy;  fence async }
+
+Comes in: a launch. Goes out: the same launch, as its kernel says it. The one idea: a thread is of one role, so what it does in a loop is the part of the loop that
+is under its own conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from tinygpu.category.layout import Layout
+from tinygpu.category.term import Const, Term, conjunction, negation
+from tinygpu.program.boxes import sent
+from tinygpu.program.call import ASYNC, TENSOR, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.ring import Section, sections
+from tinygpu.program.space import RING
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.traverse import map_steps, with_body
+from tinygpu.record import replace
+from tinygpu.schedule.wide import LAUNCHED
+
+Map: TypeAlias = tuple[
+    str, tuple[int, ...], int
+]  # a tensor, the extents of a box of it, the bytes of the pattern of its rows, or 0
+BEGIN = "begin"  # what is done with a ring before its first turn
+
+
+def parted(program: Program) -> Program:
+    """`program → program` whose launches are as kernels have them."""
+    return replace(program, launches=tuple(map(apart, program.launches)))
+
+
+def apart(launch: Launch) -> Launch:
+    """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
+    every = sections(launch.body)
+    if not every:
+        return launch
+    layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
+    body = tuple(made for n, step in enumerate(launch.body) for made in split(launch, step, [s for s in every if s.begin[0] == n]))
+    return replace(launch, body=begun(at_once(body, layouts)))
+
+
+def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:
+    """A loop of rings, once for each role, without what is under the conditions of others; as it is, where a thread has two roles."""
+    roles = {s.guards: s.threads(launch) for s in mine}
+    if len(roles) < 2 or not isinstance(step, For) or sum(map(len, roles.values())) > len(frozenset().union(*roles.values())):
+        yield step
+        return
+    every = {g for guards in roles for g in guards}
+    for guards in roles:
+        body = tuple(one for one in step.body if not (isinstance(one, If) and one.guard in every and one.guard not in guards))
+        inner: tuple[Step, ...] = (replace(step, body=tuple(made for one in body for made in opened(one, guards))),)
+        for guard in reversed(guards):
+            inner = (If(guard, inner, step.span),)
+        yield from inner
+    rest = tuple(one for one in step.body if not (isinstance(one, If) and one.guard in every))
+    if any(isinstance(s, Assign | Call) for s in steps(rest)):
+        others = conjunction(*(negation(conjunction(*guards)) for guards in roles))
+        yield If(others, (replace(step, body=rest),), step.span)
+
+
+def opened(step: Step, guards: tuple[Term, ...]) -> Iterator[Step]:
+    """What is under the conditions of a role, without them."""
+    if isinstance(step, If) and step.guard in guards:
+        yield from (made for one in step.body for made in opened(one, guards))
+    else:
+        yield step
+
+
+def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
+    """With a call behind each ring that makes it ready."""
+    return map_steps(
+        body, lambda s: (s, Enter(s.name, BEGIN, Const(0), s.span)) if isinstance(s, Array) and s.space == RING else (s,)
+    )
+
+
+def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, ...]:
+    """Copies of boxes, by the unit or by lanes."""
+    found: list[Step] = []
+    told: Enter | None = None
+    rest = iter(body)
+    for step in rest:
+        match step:
+            case Enter():
+                told = step
+                found.append(step)
+            case Sync(begins=Boxed() as one) if told:
+                calls = sent(one, layouts[one.target], (told.ring, told.turn))
+                found.append(If(LAUNCHED, tuple(replace(step, begins=each) for each in calls), step.span))
+                lanes = tuple(iter(lambda: next(rest), replace(step, begins=None)))
+                plain = map_steps(
+                    lanes, lambda s: (replace(s, pending="") if isinstance(s, Assign) and s.pending == TENSOR else s,)
+                )
+                found.append(If(negation(LAUNCHED), (*plain, Fence(ASYNC, step.span)), step.span))
+            case _:
+                found.append(with_body(step, at_once(step.body, layouts)) if isinstance(step, For | If) else step)
+    return tuple(found)
+
+
+def map_of(one: Sent) -> Map:
+    """How a tensor is cut for a copy."""
+    return one.tensor, one.extents, one.pattern
+
+
+def maps(program: Program) -> tuple[Map, ...]:
+    """How tensors are cut for the boxes of a program, each once: its kernels get a map for each.
+
+    >>> from tinygpu.model.op import Op
+    >>> maps(Program("m", Op("o", (), (), (), (), ()), ()))
+    ()
+    """
+    every = (s.begins for launch in program.launches for s in steps(apart(launch).body) if isinstance(s, Sync))
+    return tuple(dict.fromkeys(map_of(one) for one in every if isinstance(one, Sent)))
+
+
+def parameter(one: Map) -> str:
+    """What a kernel's parameter for it is called.
+
+    >>> parameter(("A", (128, 64), 128))
+    'A in boxes of 128 by 64'
+    """
+    return f"{one[0]} in boxes of {' by '.join(map(str, one[1]))}"
+
+
+def roles(launch: Launch, ring: str) -> tuple[int, int]:
+    """How many warps fill a ring, and how many use it; `launch` as it was read, or as its kernel has it."""
+    filling, using = (s for s in sections(launch.body) if s.enter.ring == ring)
+    return filling.warps(launch), using.warps(launch)
