@@ -221,7 +221,7 @@ def _once(function: Callable[[Real], Real], where: Array | None, cost: int, valu
     spend(len(every) + cost * len(hard) + BOUNDS * sum(not v.exact for v in hard))
     found = {key: function(v) for key, v in different.items()}
     out = np.full(given.shape, UNDEFINED, OBJECT)
-    np.place(out, np.broadcast_to(True if where is None else where, given.shape), [found[v.low, v.high] for v in every])
+    out[np.broadcast_to(True if where is None else where, given.shape)] = [found[v.low, v.high] for v in every]
     return out[()]
 
 
