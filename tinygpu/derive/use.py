@@ -77,7 +77,8 @@ class Text:
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
         self.roles = roles_of(of, self.fresh("g"), self.fresh("tiles"))
-        body: Body = (start, *self.nest(of.folds), *self.stored())
+        begin: tree.Statement = tree.If(self.roles.work, (start,)) if self.roles else start
+        body: Body = (begin, *self.nest(of.folds), *self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
         slots = max((s.ring for s in of.stages.values() if s.by), default=0)
