@@ -60,7 +60,7 @@ def _reason(loop: For, step: Assign, element: Read, known: Mapping[str, Array]) 
         return "TG614.across", names
     asked = _conditions(loop.body[0])
     if data := next((r for term in (*element.index, *asked) for r in reads(term)), None):
-        return "TG614.data", {**names, "TG614.data": text(data)}
+        return "TG614.data", {**names, "data": text(data)}
     if lanes * BYTES[near.dtype] < LEAST:
         return "TG614.small", {**names, "bytes": lanes * BYTES[near.dtype], "least": LEAST // BYTES[near.dtype]}
     if unclear := next((c for c in asked if all_lanes(c, axis) is None), None):
