@@ -269,7 +269,8 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     axes = tuple(type(a)(a.name + LATER, substitute(a.extent, names), a.sort, a.span) for a in second.point.axes if a.name in names)
     there = Region(axes, tuple(substitute(g, names) for g in second.point.guard))
     turns = [equal(Var(n), v) for n, v in first.place.turns] + [equal(Var(n + LATER), v) for n, v in second.place.turns]
-    apart = [negation(c) for c in way.block] + [*unordered(launch.body, first.place.path, second.place.path)]
+    ring = unordered(launch.body, first.place.path, second.place.path)
+    apart = [*map(negation, way.block), *ring]
     meeting = [equal(i, j) for i, j in paired(first.index, [substitute(j, names) for j in second.index])]
     hypotheses = dict.fromkeys((*first.point.facts, *there.facts, *turns, *way.facts, *apart, *meeting))
     goal = conjunction(*(equal(Var(a.name), Var(a.name + LATER)) for a in launch.block))
@@ -285,5 +286,6 @@ def race(launch: Launch, first: Access, second: Access, way: Way) -> Obligation:
     title = f"two threads meet at {first.array} without a barrier between"
     sentence = f"a thread that {verbs[0]} {cell} and one that then {verbs[1]} it{when} have a barrier between them"
     fix = f"put a barrier at the end of the loop over {way.around}" if way.around else "put a barrier between the two steps"
+    fix = "let fill and use have the slot of their turn, as turn % slots, of a ring no longer than its arrays" if ring else fix
     goal = settle(goal, {**first.point.extents, **there.extents})
     return Obligation("ordered", "TG302", title, sentence, tuple(hypotheses), goal, labels, fix)

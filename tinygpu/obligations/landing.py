@@ -34,6 +34,7 @@ from tinygpu.program.step import Assign, Launch, Program
 from tinygpu.program.traverse import at
 from tinygpu.record import dataclass
 
+RING = "let fill and use have the slot of their turn, as turn % slots, of a ring no longer than its arrays"
 Asked: TypeAlias = Callable[[Launch, Access, Access, Flow, str, str], Obligation]
 
 
@@ -111,7 +112,7 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
     )
     title = f"a {what} {first.array} may be under way where its cell is {'written' if second.write else 'read'}"
     sentence = f"the {what} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
-    help = "wait for its group, and put the barrier behind the wait"
+    help = RING if unit == TENSOR else "wait for its group, and put the barrier behind the wait"
     return Obligation("landed", "TG310", title, sentence, pair.known, goal, labels, help)
 
 

@@ -89,6 +89,11 @@ class Section:
         *around, first = self.begin
         return path[: len(around)] == (*around,) and len(path) > len(around) and first < path[len(around)] < self.end[-1]
 
+    def steps(self, body: Body) -> Iterator[Step]:
+        """What is done in it."""
+        *_, (inner, first) = at(body, self.begin)
+        return steps(inner[first : self.end[-1]])
+
     def threads(self, launch: Launch) -> frozenset[int]:
         """The threads of the block that come here."""
         return threads_under(launch, *self.guards)

@@ -14,6 +14,7 @@ from itertools import takewhile
 from tinygpu.category.monoid import has_atomic
 from tinygpu.obligations.barriers import loops, ways
 from tinygpu.program.call import Sync
+from tinygpu.program.ring import sections
 from tinygpu.program.step import Assign, For, If, Program, Step, body_of
 from tinygpu.program.traverse import Body, Path, at, reads_of, walk_steps, with_body
 from tinygpu.proof.replay import meetings
@@ -30,7 +31,9 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
     """A place where one barrier removes every race of the runs at these and some other sizes, as a help; or an empty text."""
     if seen.scope != "block" or seen.at.step is None or seen.first.step is None:
         return ""
-    step = seen.at.step
+    step, body = seen.at.step, program.launches[seen.at.launch].body
+    if all(any(one is s for part in sections(body) for s in part.steps(body)) for one in (step, seen.first.step)):
+        return ""  # of a ring, in whose loop there is no barrier
     if seen.first.step is step and isinstance(step, Assign) and not step.atomic and has_atomic(step.update, step.value.dtype):
         if all(read.tensor != step.target for read in reads_of(step)):  # it reads nothing of its target by itself
             return "write `atomic` before the update: updates of one kind may meet, in any order"
