@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import conflict_free
+from tinygpu.category.layout import PLAIN, conflict_free
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
@@ -21,6 +21,7 @@ from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
+from tinygpu.program.descriptor import PIECE, rows_of
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
@@ -29,7 +30,6 @@ from tinygpu.syntax import tree
 
 Body = tuple[tree.Statement, ...]
 NONE = tree.Number("0")
-PIECE = 16  # bytes of a row that a lane names
 
 
 @dataclass(slots=True)
@@ -119,8 +119,10 @@ class Text:
         )
 
     def laid(self, operand: Operand, stage: Stage, dtype: str) -> tree.Place | None:
-        """How it lies: as is said, or so that rows may be named."""
+        """How it lies: as is said, as a unit leaves it, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
+        if stage.by and stage.layout == PLAIN:
+            return placed(rows_of(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
         return placed(stage.layout) or (self.spread(dtype, stage.sides[long(stage)[-1]].extent) if rows else None)
 
     def spread(self, dtype: str, row: int) -> tree.Place | None:
@@ -278,7 +280,8 @@ class Text:
             tree.Assign(target, tree.Cell(self.tiles[stage.name], local), "", None if inside == TRUE else expression(inside))
         )
         barrier = tree.Sync("barrier")
-        return (barrier, copy, *([barrier] if of.outer else []))
+        shared: tree.Statement = tree.If(self.roles.work, (copy,)) if self.roles else copy
+        return (barrier, shared, *([barrier] if of.outer else []))
 
 
 def long(stage: Stage) -> list[int]:

@@ -57,6 +57,16 @@ def pattern(width: int, size: int) -> tuple[int, int, int] | None:
     return ((width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3) if width in MODES else None
 
 
+def rows_of(row: int, size: int) -> Layout:
+    """How rows of so many elements lie so that no two of eight are in one bank: the longest that a unit exchanges, one below the other; as they are where it exchanges none.
+
+    >>> rows_of(128, 2), rows_of(72, 2) == PLAIN
+    (Layout(pad=0, swizzle=(3, 3, 3), panels=64), True)
+    """
+    width = next((w for w in MODES if row * size % w == 0), 0)
+    return Layout(swizzle=pattern(width, size), panels=width // size if width and row * size > width else 0)
+
+
 def folded(one: Instruction, operand: Operand) -> bool:
     """Whether neighbours in memory are neighbours along the axis that is folded."""
     (equation,) = one.op.equations
