@@ -6,12 +6,15 @@ idea: what threads that multiply store together is a copy under their condition,
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.emit.interpreter import run
 from tinygpu import pipeline
 from tinygpu.commands.show import stage_text
+from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, Refutation
 from tinygpu.recheck import Disagreement
@@ -50,6 +53,38 @@ TEXT = OP + LATE[: LATE.index("  work")] + "  work grid = (by: ceil(M / 128), bx
 COPY = "  if g < 2 { copy C"
 
 
+GROUPED = Path("specs/tensor_cores.tgpu").read_text()
+GROUPED = GROUPED[GROUPED.index("op grouped_half") : GROUPED.index("machine grouped_mma")]
+CHOSEN = """machine chosen : grouped_half on sm_90 {
+  work grid = (by: ceil(M / 64), bx: ceil(N / 64)), block = (t: 2, lane: 32)
+  program {
+    shared sw: f16[2, 16, 64] swizzle(3, 3, 3)
+    ring tiles: 2
+    local s: f32[64]
+    for m < 64 { s[m] = 0 }
+    for ko < ceil(K / 16) {
+      if t == 1 {
+        fill tiles at ko { copy sw[ko % 2, k, n] = w[group[by], ko*16 + k, bx*64 + n | 0] by tensor_copy }
+      }
+      if t == 0 {
+        use tiles at ko {
+          for m < 64 in register {
+            for k < 16 { s[m] += f32(x[by*64 + m, ko*16 + k | 0]) * f32(sw[ko % 2, k, lane]) }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+REFUSED = {  # what is changed of a machine, and the message
+    "another loop around": (OP + LATE.replace("(by, bx)", "(by)").replace("bx, jn", "bo: 2, bx, jn").replace("time    ko", "time    bo, bx, ko").replace("at block", "at bx"), "the loop over"),
+    "two factors beside the lanes": (OP + WARPS.replace("block = (w: 2,", "block = (v: 2, w: 2,").replace("(by, w, im)", "(by, v, w, im)"), "the block has 2 factors"),
+    "one operand is copied by lanes": (OP + LATE.replace("B[k, j] at ko in shared ring 2 by tensor_copy", "B[k, j] at ko in shared ring 2 async"), "others are not"),
+    "data that no lane reads": (GROUPED + CHOSEN.replace("group[by], ko*16 + k", "group[by], ko*16 + 16 + k"), "data tell where it begins"),
+}  # fmt: skip
+
+
 def machine(text: str) -> Machine:
     return pipeline.load_text(text).machines[0]
 
@@ -73,6 +108,19 @@ def test_they_are_proved(name: str) -> None:
 def test_what_is_shown_is_the_program() -> None:
     """Its boxes have loops that no text says, so those of other copies keep their names."""
     assert pipeline.program(machine(TEXT + PROGRAM + "}\n")).launches == pipeline.program(machine(OP + LATE)).launches
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_roles_is_said(name: str) -> None:
+    text, reason = REFUSED[name]
+    with pytest.raises(TinygpuError) as told:
+        pipeline.program(machine(text))
+    assert any(reason in d.title for d in told.value.diagnostics), told.value.diagnostics
+
+
+def test_a_box_may_begin_where_data_tell() -> None:
+    """Its first element is inside, so lanes would read those data, too."""
+    assert pipeline.program(machine(GROUPED + CHOSEN)).launches
 
 
 @pytest.mark.parametrize("shared", ["if g == 1", "if g < 1 and w < 4", "if g < 7", "if w < 3"])
