@@ -19,7 +19,7 @@ from tinygpu.model.collective import Operand
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import Stage
 from tinygpu.program.declared import placed
-from tinygpu.program.descriptor import descriptor, rows_of
+from tinygpu.program.descriptor import descriptor, patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.tiles import number
 from tinygpu.record import dataclass
@@ -92,7 +92,7 @@ class Late(Text):
         if operand.kind == "fragment":
             return Text.laid(self, operand, stage, dtype)
         extents = [stage.sides[axis].extent for axis in long(stage)]
-        layout = rows_of(extents[-1], BYTES[dtype]) if stage.layout == PLAIN else stage.layout
+        layout = patterned(extents[-1], BYTES[dtype]) if stage.layout == PLAIN else stage.layout
         reason = descriptor(self.of.instruction, operand, extents, layout)
         if isinstance(reason, str):
             raise refused("TG184.descriptor", stage.span, self.of.span, tensor=stage.tensor, reason=reason)

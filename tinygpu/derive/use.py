@@ -21,7 +21,7 @@ from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
-from tinygpu.program.descriptor import PIECE, rows_of
+from tinygpu.program.descriptor import PIECE, patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
@@ -76,7 +76,8 @@ class Text:
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
         self.roles = roles_of(of, self.fresh("g"), self.fresh("tiles"))
-        body: Body = (start, *self.nest(of.folds), *self.stored())
+        begin: tree.Statement = tree.If(self.roles.work, (start,)) if self.roles else start
+        body: Body = (begin, *self.nest(of.folds), *self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
         slots = max((s.ring for s in of.stages.values() if s.by), default=0)
@@ -122,7 +123,7 @@ class Text:
         """How it lies: as is said, as a unit leaves it, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
         if stage.by and stage.layout == PLAIN:
-            return placed(rows_of(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
+            return placed(patterned(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
         return placed(stage.layout) or (self.spread(dtype, stage.sides[long(stage)[-1]].extent) if rows else None)
 
     def spread(self, dtype: str, row: int) -> tree.Place | None:

@@ -57,11 +57,11 @@ def pattern(width: int, size: int) -> tuple[int, int, int] | None:
     return ((width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3) if width in MODES else None
 
 
-def rows_of(row: int, size: int) -> Layout:
-    """How rows of so many elements lie so that no two of eight are in one bank: the longest that a unit exchanges, one below the other; as they are where it exchanges none.
+def patterned(row: int, size: int) -> Layout:
+    """The layout of rows of so many elements of that size, as a unit leaves them: the longest rows that a pattern has, and longer ones in panels of these.
 
-    >>> rows_of(128, 2), rows_of(72, 2) == PLAIN
-    (Layout(pad=0, swizzle=(3, 3, 3), panels=64), True)
+    >>> patterned(64, 2), patterned(256, 2).panels, patterned(48, 1).swizzle
+    (Layout(pad=0, swizzle=(3, 3, 3), panels=0), 64, None)
     """
     width = next((w for w in MODES if row * size % w == 0), 0)
     return Layout(swizzle=pattern(width, size), panels=width // size if width and row * size > width else 0)
