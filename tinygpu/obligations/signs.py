@@ -32,6 +32,24 @@ def summed(new: Term, previous: str) -> Term:
     return new
 
 
+def without_units(new: Term, previous: Read) -> Term:
+    """The value after a turn as `previous` where it is `previous * 1 + 0`, as it is of who is under no guard of a turn that scales and adds.
+
+    >>> p, x = Read("p", (), "f32"), Read("x", (), "f32")
+    >>> scaled = App("mul", (p, Const(1.0, "f32")), "f32")
+    >>> without_units(App("add", (scaled, Const(0.0, "f32")), "f32"), p) == p
+    True
+    >>> any(without_units(App("add", (scaled, y), "f32"), p) == p for y in (x, p, Const(1.0, "f32")))
+    False
+    """
+    match new:
+        case App("select", (condition, *branches), dtype):
+            return App("select", (condition, *(without_units(b, previous) for b in branches)), dtype)
+        case App("add", (inner, Const(0))) | App("mul", (inner, Const(1))) if without_units(inner, previous) == previous:
+            return previous
+    return new
+
+
 def signed(value: Term, claim: Term) -> tuple[Term, Term]:
     """Both as sums, where one of them takes away a sum and the other one has a sum of what has a sign."""
     if value != claim and any(taking(a) and negative(b) for a, b in ((value, claim), (claim, value))):

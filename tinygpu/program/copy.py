@@ -77,7 +77,7 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
         block, arrow = _default(reader, step, box, of_block, 1 if statement.by == TENSOR else 16)
     if arrow is None:
         return ()
-    loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
+    loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, statement.by not in (None, TENSOR))
     if statement.by == TENSOR:
         return _at_once(reader, step, box, loops, made, of_block)
     return _waiting(reader, statement, loops, made) if statement.by else _inside(loops, made, made.span)
