@@ -15,7 +15,7 @@ integers that wrap are a ring.
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Fold, Term, memoised, outer_folds, outside, rebuild, tensors
+from tinygpu.category.term import App, Const, Fold, Read, Term, memoised, outer_folds, outside, rebuild, tensors
 from tinygpu.record import replace
 
 
@@ -39,7 +39,7 @@ def without_units(new: Term, previous: Read) -> Term:
     >>> scaled = App("mul", (p, Const(1.0, "f32")), "f32")
     >>> without_units(App("add", (scaled, Const(0.0, "f32")), "f32"), p) == p
     True
-    >>> any(without_units(App("add", (scaled, y), "f32"), p) == p for y in (x, p, Const(1.0, "f32")))
+    >>> any(without_units(App("add", (scaled, other), "f32"), p) == p for other in (x, p, Const(1.0, "f32")))
     False
     """
     match new:
