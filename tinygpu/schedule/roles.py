@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.category.layout import Layout
-from tinygpu.category.term import Const, Term, conjunction, negation, reads, variables
+from tinygpu.category.term import Const, conjunction, negation, reads, variables
 from tinygpu.program.boxes import sent
 from tinygpu.program.call import ASYNC, TENSOR, Boxed, Call, Enter, Fence, Sent, Sync
 from tinygpu.program.ring import Section, passing, sections
