@@ -288,6 +288,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
         "matrix": lambda text, form: f"{text}|{form}" if text.startswith("wgmma.") else text,
+        "registers": lambda *how: lambda: None,
         "ring": lambda *how: ("ring", *how),
         "tensor_copy": lambda *how: ("tensor_copy", *how),
         "atomic": atomic,

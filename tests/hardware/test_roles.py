@@ -19,7 +19,7 @@ from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, Refutation
-from tinygpu.program.call import Enter
+from tinygpu.program.call import Enter, Registers
 from tinygpu.program.step import For, If, steps
 from tinygpu.recheck import Disagreement
 from tinygpu.recheck.run import rerun
@@ -200,6 +200,94 @@ def test_each_role_has_a_loop_of_its_own() -> None:
     )
     launch = apart(pipeline.program(machine(TOTAL + both.replace("w: 2", "w: 3"))).launches[0])
     assert len([s for s in launch.body if isinstance(s, If)]) == 3
+
+
+USED = """
+machine used : mm on sm_90a {
+  work    grid = (by, bx), block = (g: 2, w: 4, lane: 32)
+  compute i = (by, g, im), j = (bx, jn), k = (ko, kk: 2, ka)
+  time    ko, kk
+  use wgmma_m64n128k16_n(i: im, j: jn, k: ka) by (w, lane)
+  stage A[i, k] at ko in shared ring 4 by tensor_copy
+  stage B[k, j] at ko in shared ring 4 by tensor_copy
+}
+"""
+
+
+def test_what_is_derived_is_what_one_writes() -> None:
+    derived = pipeline.program(machine(USED))
+    assert derived.launches == pipeline.program(machine(LATER)).launches
+    alone = machine(USED.replace("block = (g: 2, w", "block = (w").replace("(by, g, im)", "(by, im)"))
+    assert isinstance(pipeline.check(alone), Proof) and len(pipeline.program(alone).launches[0].block) == 3
+
+
+LARGE = (
+    USED.replace("n128", "n192").replace("(by, g, im)", "(by, g, mi: 2, im)").replace("    ko, kk\n", "    ko, kk\n  register mi\n")
+)
+
+
+def test_warpgroups_trade_registers_where_fragments_need_more_than_each_has() -> None:
+    """And no two roles meet behind, so that a compiler gives each what it has."""
+    made = machine(LARGE)
+    proof = pipeline.check(made)
+    assert isinstance(proof, Proof)
+    (program,) = (pipeline.program(made),)
+    launch = apart(program.launches[0], program.arch)
+    use, load = (s for s in launch.body if isinstance(s, If))
+    assert (use.body[0], load.body[0]) == (Registers(232, "inc"), Registers(40, "dec"))
+    assert not any(isinstance(s, Registers) for s in steps(apart(program.launches[0], "sm_90").body))
+    built = [pipeline.built(proof, made)]
+    text = pipeline.module("large.tgpu", built)
+    assert pipeline.validate(text, built) == ()
+    for old, new in (
+        ("registers(232, 'inc')", "registers(240, 'inc')"),
+        ("set_registers()", "pass"),
+        ("        else:\n            set_", "        if w < 4:\n            set_"),
+    ):
+        assert old in text and pipeline.validate(text.replace(old, new, 1), built), old
+    needs_cuda()
+    for wide in (True, False):
+        (report,) = gate([program], (9, 0, "a"), wide)
+        assert (report.registers, report.stack_bytes, report.spill_bytes) == (168, 0, 0)
+
+
+@pytest.mark.sampled
+def test_roles_that_trade_do_what_the_program_says() -> None:
+    program = pipeline.program(machine(LARGE))
+    sizes = {"M": 131, "N": 70, "K": 170}
+    inputs = random_inputs(program.op, sizes, seed=1)
+    found = run(program, sizes, inputs, 32, wide=True, order="mixed")
+    wanted = np.asarray(inputs["A"], np.float64) @ np.asarray(inputs["B"], np.float64)
+    np.testing.assert_allclose(found["C"], wanted, rtol=1e-3, atol=1e-3)
+
+
+NOT_DERIVED = {  # what is changed, and the message
+    "two factors of groups": (USED.replace("(g: 2, w", "(g: 2, h: 1, w").replace("(bx, jn)", "(bx, h, jn)"), "TG184.roles"),
+    "one operand is copied by lanes": (USED.replace("at ko in shared ring 4 by tensor_copy\n}", "at ko in shared ring 4 async\n}"), "TG1"),
+    "rings of two lengths": (USED.replace("ring 4 by tensor_copy\n}", "ring 3 by tensor_copy\n}"), "TG546.ring"),
+    "no ring": (USED.replace(" ring 4 by", " by"), "TG546.boxes"),
+    "another unit": (USED.replace("tensor_copy", "tensor_core"), "TG546.boxes"),
+    "both ways": (USED.replace("ring 4 by", "ring 4 async by"), "TG546.boxes"),
+    "no instruction": ("""
+machine plain : mm on sm_90 {
+  work    grid = (by, bx), block = (t: 64)
+  compute i = (by, t), j = (bx, jn: 8), k = (ko, kk: 8)
+  time    ko, kk
+  register jn
+  stage A[i, k] at ko in shared ring 2 by tensor_copy
+}
+""", "TG546.boxes"),
+    "columns that lie in rows": (USED.replace("stage A[i, k] at ko in shared ring 4 by tensor_copy", "stage A[i, k] at ko in shared ring 4 by tensor_copy { layout (k, i) }"), "TG18"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_DERIVED)
+def test_what_no_role_copies_is_said(name: str) -> None:
+    text, message = NOT_DERIVED[name]
+    assert text != USED
+    with pytest.raises(TinygpuError) as told:
+        pipeline.program(machine(text))
+    assert any(d.code.startswith(message.split(".")[0]) for d in told.value.diagnostics), told.value.diagnostics
 
 
 MISPRINTED = {  # of a kernel: what stands there, and what does something else

@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.mutants.mutate import Mutant, attempts, is_mutant
 from tests.program.library import STEMS, disagreements, library
 from tinygpu import pipeline
+from tinygpu.model.machine import Machine
 from tinygpu.program.render import render
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, check
@@ -31,13 +32,12 @@ VOLUME = 1 << 15
 
 
 @cache
-def programs() -> list[tuple[str, Program]]:
+def machines() -> list[tuple[str, Machine]]:
     """The shipped machines and those of this folder, with the names of their files."""
-    every = [
+    return [
         *((stem, machine) for stem in STEMS for machine in library(stem)),
         *((OWN.stem, m) for m in pipeline.load(OWN).machines),
     ]
-    return [(stem, pipeline.program(machine)) for stem, machine in every]
 
 
 def verdict(program: Program) -> tuple[str, str]:
@@ -72,11 +72,12 @@ def disagreement(program: Program) -> str:
 
 def sample(count: int, seed: int) -> Iterator[tuple[str, Mutant]]:
     """Mutants by chance, each with the name of its file: first a program, then one of its mutants, so that small programs count as much as large ones."""
-    chance, found = random.Random(seed), programs()
+    chance, found = random.Random(seed), machines()
     made: dict[int, list[Mutant]] = {}
     for _ in range(count):
         which = chance.randrange(len(found))
-        source, program = found[which]
+        source, machine = found[which]
+        program = pipeline.program(machine)
         every = made.setdefault(which, list(attempts(program)))
         while not is_mutant(one := chance.choice(every), program):  # to ask it of all would take longer than the verdicts
             pass

@@ -10,9 +10,10 @@ from itertools import islice
 
 import pytest
 
-from tests.mutants.__main__ import judged, programs
+from tests.mutants.__main__ import judged, machines
 from tests.mutants.mutate import attempts, is_mutant, mutants
 from tests.program.library import shipped
+from tinygpu import pipeline
 from tinygpu.obligations import wellformed
 from tinygpu.proof.check import Refutation, check
 
@@ -39,7 +40,8 @@ def test_a_guard_that_follows_from_no_other_is_split_once() -> None:
 
 
 def test_mutants_are_programs_and_each_another_one() -> None:
-    for _, program in programs()[::36]:
+    for _, machine in machines()[::36]:
+        program = pipeline.program(machine)
         found = list(islice(mutants(program), FIRST))
         assert found and all(
             not any(wellformed(m.program)) for m in found if m.program.where != program.where

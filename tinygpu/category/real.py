@@ -194,6 +194,8 @@ class Real:
 
 
 UNDEFINED = Real(math.nan, math.nan)
+ZERO = Real(Fraction(0), Fraction(0))  # the only one that is exact, so that arrays of it are seen to be
+ZERO.high = ZERO.low
 
 
 def of(value: Given) -> Real:
@@ -202,21 +204,21 @@ def of(value: Given) -> Real:
         return value
     if isinstance(value, float):
         exact = Fraction(repr(value)) if math.isfinite(value) else value
-        return Real(exact, exact)
+        return Real(exact, exact) if exact else ZERO
     exact = Fraction(value)
-    return Real(exact, exact)
+    return Real(exact, exact) if exact else ZERO
 
 
 def stored(value: float) -> Real:
     """A number that is held in an array: the binary fraction that it is."""
     exact = Fraction(value) if math.isfinite(value) else value
-    return Real(exact, exact)
+    return Real(exact, exact) if exact else ZERO
 
 
 def between(low: Fraction, high: Fraction) -> Real:
     """What lies between two fractions; bounds, and fractions that are very long, are cut to fewer bits, outwards."""
     if low is high and low.denominator.bit_length() + low.numerator.bit_length() < LONG:
-        return Real(low, high)
+        return Real(low, high) if low else ZERO
     return Real(cut(low), -cut(-high))
 
 

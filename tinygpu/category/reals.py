@@ -29,12 +29,13 @@ import numpy as np
 from tinygpu.category.deadline import look
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.operation import FUNCTION, INTEGER, OPERATION, Function, domain
-from tinygpu.category.real import BITS, LONG, UNDEFINED, Beyond, Real, Undecided, between, of, stored
+from tinygpu.category.real import BITS, LONG, UNDEFINED, ZERO, Beyond, Real, Undecided, between, of, stored
 from tinygpu.category.term import COMPARISONS
 
 Array: TypeAlias = np.ndarray[Any, Any]
 TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
 BOUNDS = 8  # points that take as long as one that is known by bounds
+EASY = 1 << 5  # points with a 0 that take as long as one
 DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
 MARGIN = Fraction(1, 1 << 200)  # how far, relatively, a function may be from what mpmath says of it
 FAR = 1 << 14  # where functions are not asked
@@ -188,21 +189,73 @@ def pointwise(function: Callable[..., Any], dtype: np.dtype[Any], mask: Array | 
     args = tuple(map(made, args))
     shape = np.broadcast_shapes(*map(np.shape, args))
     where = needed(mask, shape)
+    if cost > 1:
+        return _once(function, where, cost, *args)
+    out: Any = UNDEFINED if dtype == OBJECT else 0
+    easy, known = evident(function, args)
+    if easy is not None:
+        out = np.where(easy, known, out)
+        where = np.broadcast_to(~easy if where is None else where & ~easy, shape)
+        spend(easy.size // EASY)
     every = np.frompyfunc(function, len(args), 1)
-    points = math.prod(shape) if where is None else int(where.sum())
-    spend((cost + BOUNDS * any(map(by_bounds, args))) * points)
+    spend((math.prod(shape) if where is None else int(where.sum())) + BOUNDS * _counted(by_bounds(args), where, shape))
     if where is None:
         return np.asarray(every(*args)).astype(dtype)[()]
-    out = np.full(shape, UNDEFINED if dtype == OBJECT else 0, dtype)
-    if points:
+    out = np.array(np.broadcast_to(np.asarray(out, dtype), shape))
+    if where.any():
         out[where] = every(*(np.broadcast_to(a, shape)[where] for a in args))
     return out[()]
 
 
-def by_bounds(values: Any) -> bool:
-    """Whether the last of some numbers is known by bounds only, which are long: so are the others, mostly."""
-    last = np.asarray(values, OBJECT).ravel()[-1:].tolist()
-    return bool(last) and not last[0].exact
+def _counted(points: Array | None, where: Array | None, shape: tuple[int, ...]) -> int:
+    """How many of some points count."""
+    return 0 if points is None else int((np.broadcast_to(points, shape) & (True if where is None else where)).sum())
+
+
+def _once(function: Callable[[Real], Real], where: Array | None, cost: int, values: Any) -> Any:
+    """A function that takes long, of each number once."""
+    given = np.asarray(values, OBJECT)
+    every = (given if where is None else given[where]).ravel().tolist()
+    different = {(v.low, v.high): v for v in every}
+    hard = [v for v in different.values() if v.finite and v is not ZERO]
+    spend(len(every) + cost * len(hard) + BOUNDS * sum(not v.exact for v in hard))
+    found = {key: function(v) for key, v in different.items()}
+    out = np.full(given.shape, UNDEFINED, OBJECT)
+    out[np.broadcast_to(True if where is None else where, given.shape)] = [found[v.low, v.high] for v in every]
+    return out[()]
+
+
+def evident(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Array | None, Any]:
+    """The points at which a product is 0, or a sum one of two, since one of them is 0, and what it is there; None where there are hardly any.
+
+    >>> a, b = made(np.array([0, 1, 2])), made(np.array([3, 0, 2]))
+    >>> evident(COMPUTE["mul"], (a, b))[0].tolist(), evident(COMPUTE["add"], (a, b))[1].tolist()[:2]
+    ([True, True, False], [3.0, 1.0])
+    >>> apply("mul", [made(np.zeros(2)), held(np.array([math.inf, 1]))], None).tolist()
+    [undefined, 0.0]
+    """
+    if function not in (COMPUTE["mul"], COMPUTE["add"]) or not any(map(np.ndim, args)):
+        return None, None
+    a, b = (np.asarray(one, OBJECT) for one in args)
+    left, right = (_each_is(lambda v: v is ZERO, one) for one in (a, b))
+    easy = left | right
+    if 2 * int(easy.sum()) < easy.size:
+        return None, None
+    if function is COMPUTE["add"]:
+        return easy, np.where(left, b, a)
+    return (easy, ZERO) if all(_each_is(lambda v: v.finite, one).all() for one in (a, b)) else (None, None)
+
+
+def by_bounds(args: tuple[Any, ...]) -> Array | None:
+    """The points at which a number is known by bounds only, which are long; None where there are none."""
+    found = [where for one in args if (where := _each_is(lambda v: not v.exact, one)).any()]
+    return reduce(np.logical_or, found) if found else None
+
+
+def _each_is(asked: Callable[[Real], bool], values: Any) -> Array:
+    """Which numbers are so."""
+    array = np.asarray(values, OBJECT)
+    return np.fromiter(map(asked, array.ravel().tolist()), bool, array.size).reshape(array.shape)
 
 
 def needed(mask: Array | None, shape: tuple[int, ...]) -> Array | None:

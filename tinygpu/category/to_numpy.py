@@ -280,7 +280,7 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
         held = inside if fold.guard != TRUE or any(map(np.ndim, extents)) else None
         shape = (count,) + (1,) * rank
         if carrier is None:
-            total = _combine(fold, total, values, held, shape, c)
+            total = _combine(fold, total, values, inside if fold.dtype == REAL else held, shape, c)
         else:
             columns = spread(carrier, values, held, shape, c.exact)
             total = _joined(carrier, total, folded(columns, partial(_joined, carrier, c=c)), c)

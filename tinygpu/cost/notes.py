@@ -286,7 +286,7 @@ def in_registers(seen: Seen) -> None:
                 found[one.step.target, one.element.tensor, one.row] = one, line  # of a ring's copies those in its loop
     for one, line in found.values():
         span = next((s for s in (one.step.span, line.span) if s.line), seen.place(line.launch))
-        seen.problems.say(f"TG614.{one.row}", span, **one.words)
+        seen.problems.say(one.row, span, **one.words)
 
 
 RULES: tuple[Callable[[Seen], None], ...] = (

@@ -42,7 +42,7 @@ def passing(program: Program, number: int) -> Iterator[Passing]:
             around = next(((loop, there) for at, loop, there in reversed(loops) if path[: len(at)] == at), None)
             if around is None:
                 lanes = WIDEST_BYTES // BYTES[known[step.target].dtype]
-                yield Passing(step, element, "alone", {"into": step.target, "name": element.tensor, "lanes": lanes})
+                yield Passing(step, element, "TG614.alone", {"into": step.target, "name": element.tensor, "lanes": lanes})
                 continue
             loop, there = around
             _, inner = hoisted(loop, there.names | set(program.op.sizes))
@@ -55,19 +55,19 @@ def _reason(loop: For, step: Assign, element: Read, known: Mapping[str, Array]) 
     near, far, axis, count = known[step.target], known[element.tensor], loop.axis, turns(loop.axis)
     lanes, names = lanes_of(count or 1, near.dtype), {"into": near.name, "name": far.name, "axis": loop.axis.name}
     if not (len(loop.body) == 1 and isinstance(loop.body[0], Assign)):
-        return "more", names
+        return "TG614.more", names
     if first_of(step.index, axis.name) is None or first_of(element.index, axis.name) is None:
-        return "across", names
+        return "TG614.across", names
     asked = _conditions(loop.body[0])
     if data := next((r for term in (*element.index, *asked) for r in reads(term)), None):
-        return "data", {**names, "data": text(data)}
+        return "TG614.data", {**names, "data": text(data)}
     if lanes * BYTES[near.dtype] < LEAST:
-        return "small", {**names, "bytes": lanes * BYTES[near.dtype], "least": LEAST // BYTES[near.dtype]}
+        return "TG614.small", {**names, "bytes": lanes * BYTES[near.dtype], "least": LEAST // BYTES[near.dtype]}
     if unclear := next((c for c in asked if all_lanes(c, axis) is None), None):
-        return "guard", {**names, "lanes": count, "condition": text(unclear)}
+        return "TG614.guard", {**names, "lanes": count, "condition": text(unclear)}
     if not neighbours_stay(near, count):
-        return "layout", {**names, "lanes": count}
-    return "aligned", {**names, "lanes": lanes}
+        return "TG614.layout", {**names, "lanes": count}
+    return "TG614.aligned", {**names, "lanes": lanes}
 
 
 def _conditions(step: Assign) -> tuple[Term, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import PLAIN, Layout
+from tinygpu.category.layout import PLAIN
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import Axis, Const, Term, Var, substitute, variables
 from tinygpu.derive.use import Body, Text, long, slot
@@ -19,7 +19,7 @@ from tinygpu.model.collective import Operand
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import Stage
 from tinygpu.program.declared import placed
-from tinygpu.program.descriptor import MODES, PIECE, descriptor
+from tinygpu.program.descriptor import descriptor, patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.tiles import number
 from tinygpu.record import dataclass
@@ -92,11 +92,7 @@ class Late(Text):
         if operand.kind == "fragment":
             return Text.laid(self, operand, stage, dtype)
         extents = [stage.sides[axis].extent for axis in long(stage)]
-        row, size = extents[-1], BYTES[dtype]
-        width = next((w for w in MODES if row * size % w == 0), PIECE)
-        pattern = (width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3
-        own = Layout(swizzle=pattern, panels=width // size if row * size > width else 0)
-        layout = own if stage.layout == PLAIN else stage.layout
+        layout = patterned(extents[-1], BYTES[dtype]) if stage.layout == PLAIN else stage.layout
         reason = descriptor(self.of.instruction, operand, extents, layout)
         if isinstance(reason, str):
             raise refused("TG184.descriptor", stage.span, self.of.span, tensor=stage.tensor, reason=reason)

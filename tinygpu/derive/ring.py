@@ -59,6 +59,8 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
     tile, axis = next(t for t in tiles.values() if t.stage.ring), loop.axis
     slots, first = tile.stage.ring, next(at for at, step in enumerate(loop.body) if isinstance(step, Sync))
     copies, rest = loop.body[:first], loop.body[first + 1 :]
+    if boxed := next((t for t in tiles.values() if t.stage.by), None):
+        raise refused("TG546.boxes", boxed.span, by=boxed.stage.by)
     if any(t.stage.ring != slots for t in tiles.values()) or not written(copies) == tiles.keys() or written(rest) & tiles.keys():
         raise refused("TG546.ring", tile.span, at=axis.name)
     if rest and isinstance(rest[-1], Sync):

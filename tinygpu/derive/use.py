@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.layout import conflict_free
+from tinygpu.category.layout import PLAIN, conflict_free
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, Var, conjunction, exchange, reads, substitute, variables
@@ -21,6 +21,7 @@ from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
+from tinygpu.program.descriptor import patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
@@ -76,7 +77,8 @@ class Text:
         )
         start = self.cells(of.target, lambda index: tree.Assign(tree.Cell(self.fragments[of.target], index), NONE))
         self.roles = roles_of(of, self.fresh("g"), self.fresh("tiles"))
-        body: Body = (start, *self.nest(of.folds), *self.stored())
+        begin: tree.Statement = tree.If(self.roles.work, (start,)) if self.roles else start
+        body: Body = (begin, *self.nest(of.folds), *self.stored())
         for axis in reversed(of.outer):
             body = (tree.For(axis.name, expression(axis.extent), body, "time"),)
         slots = max((s.ring for s in of.stages.values() if s.by), default=0)
@@ -121,6 +123,8 @@ class Text:
     def laid(self, operand: Operand, stage: Stage, dtype: str) -> tree.Place | None:
         """How it lies: as is said, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
+        if stage.by and stage.layout == PLAIN:
+            return placed(patterned(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
         return placed(stage.layout) or (self.spread(dtype, stage.sides[long(stage)[-1]].extent) if rows else None)
 
     def spread(self, dtype: str, row: int) -> tree.Place | None:

@@ -208,4 +208,18 @@ class Leave(Call):
         return f"ring_{'filled' if self.way == FILL else 'used'}"
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave
+@dataclass(frozen=True, slots=True)
+class Registers(Call):
+    """From here on a thread has so many registers, more (`inc`) or fewer (`dec`) than before: what a kernel does for its roles, and no text says."""
+
+    count: int
+    way: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What sets them."""
+        return "set_registers"
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers

@@ -57,6 +57,16 @@ def pattern(width: int, size: int) -> tuple[int, int, int] | None:
     return ((width // PIECE).bit_length() - 1, (PIECE // size).bit_length() - 1, 3) if width in MODES else None
 
 
+def patterned(row: int, size: int) -> Layout:
+    """The layout of rows of so many elements of that size, as a unit leaves them: the longest rows that a pattern has, and longer ones in panels of these.
+
+    >>> patterned(64, 2), patterned(256, 2).panels, patterned(48, 1).swizzle
+    (Layout(pad=0, swizzle=(3, 3, 3), panels=0), 64, None)
+    """
+    width = next((w for w in MODES if row * size % w == 0), 0)
+    return Layout(swizzle=pattern(width, size), panels=width // size if width and row * size > width else 0)
+
+
 def folded(one: Instruction, operand: Operand) -> bool:
     """Whether neighbours in memory are neighbours along the axis that is folded."""
     (equation,) = one.op.equations

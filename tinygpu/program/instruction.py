@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Sent, Wait
+from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Sent, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -138,6 +138,15 @@ def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
         case _:
             return ""
     return f"matrix({text!r}, {' '.join(f'{name}:rw:{count}' for name, count in held)!r})"
+
+
+def set_registers(step: Registers) -> str:
+    """What makes a call that sets the registers of a thread.
+
+    >>> set_registers(Registers(40, "dec"))
+    "registers(40, 'dec')"
+    """
+    return f"registers({step.count}, {step.way!r})"
 
 
 def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int]) -> str:

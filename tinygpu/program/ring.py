@@ -92,20 +92,25 @@ class Section:
         return path[: len(around)] == (*around,) and len(path) > len(around) and first < path[len(around)] < self.end[-1]
 
     def threads(self, launch: Launch) -> frozenset[int]:
-        """The threads of the block that come here, by their numbers."""
-        return passing(launch, conjunction(*self.guards))
+        """The threads of the block that come here."""
+        return threads_under(launch, *self.guards)
 
     def warps(self, launch: Launch) -> int:
         """How many warps come here."""
         return len(self.threads(launch)) // WARP
 
 
-def passing(launch: Launch, guard: Term) -> frozenset[int]:
-    """The threads of a block, by their numbers, that pass a guard of the block's factors."""
+def threads_under(launch: Launch, *guards: Term) -> frozenset[int]:
+    """The threads of a block for which conditions of its factors hold, by their numbers."""
     count = prod(int(a.extent.value) for a in launch.block if isinstance(a.extent, Const))
     every = cut(Var("t"), launch.block)
-    here = substitute(guard, {a.name: e for a, e in zip(launch.block, every, strict=True)})
+    here = substitute(conjunction(*guards), {a.name: e for a, e in zip(launch.block, every, strict=True)})
     return frozenset(t for t in range(count) if evaluate(here, {"t": t}))
+
+
+def of_threads(launch: Launch, guard: Term) -> bool:
+    """Whether a condition is of the block's factors alone, so that it holds for the same threads each time."""
+    return not reads(guard) and variables(guard) <= {a.name for a in launch.block}
 
 
 def is_end(guard: Term, turns: Collection[str]) -> bool:
@@ -169,7 +174,7 @@ def formed(launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ..
 
 def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[str, Span, dict[str, object]]]:
     """What is wrong with the sections of one ring: a message, its place and its words."""
-    name, block = ring.name, {a.name for a in launch.block}
+    name = ring.name
     if [s.enter.way for s in mine] != [FILL, USE]:
         yield "TG185.both", ring.span, {"name": name}
         return
@@ -182,7 +187,9 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
         ):
             yield "TG185.loop", span, {"name": name, "way": way}
             return
-        if any(variables(g) - block or reads(g) for g in one.guards) or any(variables(e) & block for e in one.ends):
+        if not all(of_threads(launch, g) for g in one.guards) or any(
+            variables(e) & {a.name for a in launch.block} for e in one.ends
+        ):
             yield "TG185.role", span, {"name": name, "way": way}
             return
         there = one.threads(launch)

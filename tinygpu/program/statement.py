@@ -18,7 +18,22 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.problems import UNKNOWN, WRONG, counted
 from tinygpu.model.scope import GHOST, Scope
 from tinygpu.model.value import condition, index, value
-from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Applied, Boxed, Commit, Enter, Fence, Leave, Sent, Sync, Wait
+from tinygpu.program.call import (
+    ASYNC,
+    COPY,
+    TENSOR,
+    UNITS,
+    Applied,
+    Boxed,
+    Commit,
+    Enter,
+    Fence,
+    Leave,
+    Registers,
+    Sent,
+    Sync,
+    Wait,
+)
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
@@ -51,6 +66,8 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.Instruct(instruction.name, cells, bool(instruction.unit))
         case Enter(ring, way, turn) | Leave(ring, way, turn):
             return tree.Section(way, ring, turn.name if isinstance(turn, Var) else "0", ())
+        case Registers(count):
+            return tree.Sync(f"registers {count}")
         case Sync():
             return tree.Sync(step.word)
         case Fence(unit):

@@ -15,9 +15,9 @@ from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
-from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Sent, Sync, Wait
+from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Registers, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, box_copy, matrix, of_ring
+from tinygpu.program.instruction import beside_products, box_copy, matrix, of_ring, set_registers
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
@@ -55,6 +55,8 @@ class Called:
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
+        if isinstance(step, Registers):
+            return set_registers(step)
         if isinstance(step, Enter | Leave):
             return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring))
         if isinstance(step, Sync) and isinstance(step.begins, Sent):

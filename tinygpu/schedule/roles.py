@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.category.layout import Layout
-from tinygpu.category.term import Const, conjunction, negation, reads, variables
+from tinygpu.category.term import Const, conjunction, negation
 from tinygpu.program.boxes import sent
-from tinygpu.program.call import ASYNC, TENSOR, Boxed, Call, Enter, Fence, Sent, Sync
-from tinygpu.program.ring import Section, passing, sections
+from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.ring import Section, of_threads, sections, threads_under
 from tinygpu.program.space import RING
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, with_body
 from tinygpu.record import replace
+from tinygpu.schedule.budget import traded
 from tinygpu.schedule.wide import LAUNCHED
 
 Map: TypeAlias = tuple[
@@ -33,17 +34,18 @@ BEGIN = "begin"  # what is done with a ring before its first turn
 
 def parted(program: Program) -> Program:
     """`program → program` whose launches are as kernels have them."""
-    return replace(program, launches=tuple(map(apart, program.launches)))
+    return replace(program, launches=tuple(apart(launch, program.arch) for launch in program.launches))
 
 
-def apart(launch: Launch) -> Launch:
+def apart(launch: Launch, arch: str = "") -> Launch:
     """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
     every = sections(launch.body)
     if not every:
         return launch
     layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
-    body = tuple(made for n, step in enumerate(launch.body) for made in split(launch, step, [s for s in every if s.begin[0] == n]))
-    return replace(launch, body=begun(at_once(body, layouts)))
+    mine = [[s for s in every if s.begin[0] == n] for n in range(len(launch.body))]
+    body = tuple(made for step, some in zip(launch.body, mine, strict=True) for made in split(launch, step, some))
+    return replace(launch, body=begun(at_once(traded(launch, body, arch), layouts)))
 
 
 def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:
@@ -53,29 +55,28 @@ def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:
         yield step
         return
     for guards, threads in roles.items():
-        inner: tuple[Step, ...] = (replace(step, body=tuple(of_threads(launch, step.body, threads))),)
+        inner: tuple[Step, ...] = (replace(step, body=tuple(done_by(launch, step.body, threads))),)
         for guard in reversed(guards):
             inner = (If(guard, inner, step.span),)
         yield from inner
     others = conjunction(*(negation(conjunction(*guards)) for guards in roles))
-    rest = tuple(of_threads(launch, step.body, passing(launch, others)))
-    if passing(launch, others) and any(isinstance(s, Assign | Call) for s in steps(rest)):
+    rest = tuple(done_by(launch, step.body, threads_under(launch, others)))
+    if threads_under(launch, others) and any(isinstance(s, Assign | Call) for s in steps(rest)):
         yield If(others, (replace(step, body=rest),), step.span)
 
 
-def of_threads(launch: Launch, body: tuple[Step, ...], threads: frozenset[int]) -> Iterator[Step]:
+def done_by(launch: Launch, body: tuple[Step, ...], threads: frozenset[int]) -> Iterator[Step]:
     """What these threads do of a body: nothing of what is under conditions that none of them passes, and without those that all of them pass."""
-    block = {a.name for a in launch.block}
     for step in body:
-        if not isinstance(step, If) or reads(step.guard):
+        if not isinstance(step, If):
             yield step
-        elif variables(step.guard).isdisjoint(block):
-            if inner := tuple(of_threads(launch, step.body, threads)):
+        elif not of_threads(launch, step.guard):  # as where a loop ends
+            if inner := tuple(done_by(launch, step.body, threads)):
                 yield replace(step, body=inner)
-        elif variables(step.guard) - block or (some := threads & passing(launch, step.guard)) not in (frozenset(), threads):
+        elif (some := threads & threads_under(launch, step.guard)) not in (frozenset(), threads):
             yield step
         elif some:
-            yield from of_threads(launch, step.body, threads)
+            yield from done_by(launch, step.body, threads)
 
 
 def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -135,5 +136,5 @@ def parameter(one: Map) -> str:
 
 def roles(launch: Launch, ring: str) -> tuple[int, int]:
     """How many warps fill a ring, and how many use it; `launch` as it was read, or as its kernel has it."""
-    filling, using = (s for s in sections(launch.body) if s.enter.ring == ring)
-    return filling.warps(launch), using.warps(launch)
+    warps = {s.enter.way: s.warps(launch) for s in sections(launch.body) if s.enter.ring == ring}
+    return warps[FILL], warps[USE]

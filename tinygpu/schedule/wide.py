@@ -31,7 +31,7 @@ from tinygpu.derive.copies import copied
 from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
-from tinygpu.program.call import Call
+from tinygpu.program.call import Call, Registers
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
@@ -81,8 +81,8 @@ def moves(body: tuple[Step, ...]) -> tuple[Move, ...]:
 
 
 def wholly(step: If) -> bool:
-    """Whether a condition splits what moves at once from what does not."""
-    return bool(moves(step.body)) or step.guard == LAUNCHED
+    """Whether a condition splits what moves at once from what does not, or roles that trade registers, so that each is in one branch."""
+    return bool(moves(step.body)) or step.guard == LAUNCHED or any(isinstance(s, Registers) for s in step.body)
 
 
 def widened(program: Program, number: int) -> Launch:

@@ -23,7 +23,7 @@ from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.inside import names_in
 from tinygpu.validate.moves import Sink, emptied, loads, stores, together
-from tinygpu.validate.same import Here
+from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, Value, unread
 
@@ -86,8 +86,8 @@ class CudaFollower(Follower):
             Follower.choice(self, stmt, queue, here)
             return
         guard, due = self.reader(here).guard(stmt.test), self.due(queue, here)
-        if due is not None and guard == Var("wide", BOOL) and isinstance(due.step, Sync) and isinstance(due.step.begins, Sent):
-            queue.appendleft(due)  # one after the other, as nobody changes what is asked
+        if due is not None and not reads(guard) and {*conjuncts(guard)} <= {canonical(self.meaning.term(g)) for g in due.guards}:
+            queue.appendleft(due)  # the program's own condition: one after the other, as nobody changes what is asked
             for body, condition in ((stmt.body, guard), (stmt.orelse, negation(guard))):
                 self.block(body, queue, self.under(here, condition))
             return

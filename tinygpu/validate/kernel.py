@@ -47,7 +47,7 @@ class Given:
 
 def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: Given) -> None:
     """That the text of a kernel is a launch. Raises Differs."""
-    (names, inner, space), boxes, launch = prelude(function), maps(program), apart(launch)
+    (names, inner, space), boxes, launch = prelude(function), maps(program), apart(launch, program.arch)
     known = arrays(program)
     memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch, boxes)
     meaning = Meaning.of(program)
@@ -110,7 +110,9 @@ def _atom(node: ast.expr, space: str) -> Atom:
             return ATOMS[f"names.{name}"]
         case ast.Call(func=ast.Name(id="shared_memory"), args=[ast.Constant(value=int(number))], keywords=[]):
             return Atom("shared", "", number)
-        case ast.Call(func=ast.Name(id="matrix" | "ring" | "tensor_copy")):  # which one it has to be is asked where it is called
+        case ast.Call(
+            func=ast.Name(id="matrix" | "ring" | "tensor_copy" | "registers")
+        ):  # which one it has to be is asked where it is called
             return Atom("matrix", ast.unparse(node))
         case ast.Call() if ast.unparse(node) in ATOMS:
             return ATOMS[ast.unparse(node)]
