@@ -19,6 +19,7 @@ from tinygpu.cost.table import page
 from tinygpu.hardware import arch
 from tinygpu.hardware.arch import ARCHITECTURES, arch_named, device_named, devices, resident, room_of
 from tinygpu.pipeline import program
+from tinygpu.program.call import Applied, Sync
 
 BIG = {"M": 4096, "N": 4096, "K": 4096}
 
@@ -72,6 +73,18 @@ def test_a_product_of_the_tensor_cores_by_hand() -> None:
     found = {b.what: b.seconds for b in bounds(cost, device)}
     assert "FP32 arithmetic" not in found
     assert found["tensor arithmetic"] == pytest.approx(2 * 4096**3 / (4096 * 132 * 1.98e9))
+
+
+@pytest.mark.parametrize("machine", ["half_wgmma[T=f16, MI=1]", "float8_wgmma"])
+def test_what_units_read_behind_descriptors_by_hand(machine: str) -> None:
+    """A product of 64 × N × k reads its tile of each operand once: of B as often as there are 64 rows of C, of A as often as there are N columns."""
+    cost, item = cost_of("tensor_cores", machine, BIG), 2 if "half" in machine else 1
+    (made,) = {one.begins.instruction for one in cost.program.steps if isinstance(one, Sync) and isinstance(one.begins, Applied)}
+    rows, columns = made.operand("c").shape
+    assert len(cost.tiles) == 2
+    wanted = {4096**3 // columns * item, 4096**3 // rows * item}
+    assert {count.number for _, count in cost.tiles} == wanted and all(count.exact for _, count in cost.tiles)
+    assert "by descriptors" in page(cost, machine) and not cost_of("tensor_cores", "half_ring[T=f16, MI=2]", BIG).tiles
 
 
 def test_a_swizzle_far_away_is_counted_at_any_length() -> None:

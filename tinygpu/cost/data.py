@@ -40,6 +40,7 @@ def as_data(cost: Cost, device: Device | None = None, arch: str = "", on: Sequen
         "moved_bytes": cost.moved,
         "once_bytes": cost.once,
         "accesses": [_line(one) for one in cost.lines],
+        "descriptors": [{"array": name, **_count(count)} for name, count in cost.tiles],
         "operations": [{"kind": kind, "dtype": dtype, **_count(count)} for kind, dtype, count in cost.operations],
         "flops": _count(cost.flops),
         "outputs": cost.outputs.number,

@@ -6,7 +6,7 @@ another kernel; a compiler may do less than a program says, and caches may serve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from math import prod
 
@@ -14,7 +14,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import TRUE, text
 from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.operations import KINDS, flops_of
-from tinygpu.cost.sites import MEETINGS, Access, Site, Work, sites
+from tinygpu.cost.sites import BEHIND, MEETINGS, Access, Site, Work, sites
 from tinygpu.cost.underway import Underway, underway
 from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack
@@ -106,7 +106,7 @@ class LaunchCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """All of it. `wide`: whether its kernels take wide accesses at these sizes; None where it has none."""
+    """All of it. `tiles`: the bytes of shared memory that units read behind descriptors. `wide`: whether its kernels take wide accesses at these sizes; None where it has none."""
 
     program: Program
     sizes: Mapping[str, int]
@@ -115,6 +115,7 @@ class Cost:
     lines: tuple[Line, ...]
     flows: tuple[Flow, ...]
     operations: tuple[tuple[str, str, Count], ...]
+    tiles: tuple[tuple[str, Count], ...]
     outputs: Count
 
     @property
@@ -142,7 +143,8 @@ def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
     lines = lines_of(program, plain, emitted, counter)
     launches = tuple(_launch(program, n, plain, lines, counter) for n in range(len(program.launches)))
     outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)
-    return Cost(program, sizes, taken, launches, lines, flows(program, lines, sizes), _operations(plain, counter), outputs)
+    tiles = tuple((name, count) for _, name, count in _operations(plain, counter, (BEHIND,)))
+    return Cost(program, sizes, taken, launches, lines, flows(program, lines, sizes), _operations(plain, counter), tiles, outputs)
 
 
 def takes_wide(program: Program, sizes: Mapping[str, int]) -> bool | None:
@@ -199,11 +201,11 @@ def _launch(program: Program, number: int, found: tuple[Site, ...], lines: tuple
     return LaunchCost(launch, blocks, threads, shared_places(launch)[1], fragments, ahead, *each)
 
 
-def _operations(found: tuple[Site, ...], counter: Counter) -> tuple[tuple[str, str, Count], ...]:
+def _operations(found: tuple[Site, ...], counter: Counter, kinds: Sequence[str] = KINDS) -> tuple[tuple[str, str, Count], ...]:
     """How often each kind of operation is made on each dtype, by all threads."""
     total: dict[tuple[str, str], Count] = {}
     for site in found:
-        if isinstance(site, Work) and site.kind in KINDS:
+        if isinstance(site, Work) and site.kind in kinds:
             key = site.kind, site.dtype
             total[key] = total.get(key, NOTHING) + counter.threads(site.where) * site.times
-    return tuple((*key, total[key]) for key in sorted(total, key=lambda k: (KINDS.index(k[0]), k[1])))
+    return tuple((*key, total[key]) for key in sorted(total, key=lambda k: (kinds.index(k[0]), k[1])))

@@ -48,6 +48,7 @@ from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
 MEETINGS = ("barrier", "warp barrier", "shuffle")
+BEHIND = "behind descriptors"  # of shared memory, read by a unit itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One operation on values, of KINDS, in this dtype, or so many of them; or one of MEETINGS. Of `tensor` the dtype is `f16→f32`: operands, sums."""
+    """One operation on values, of KINDS, in this dtype, or so many of them; or one of MEETINGS; or BEHIND descriptors so many bytes of the array that is said. Of `tensor` the dtype is `f16→f32`: operands, sums."""
 
     where: Where
     kind: str
@@ -165,13 +166,16 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
 
 
 def _applied(walk: _Walk, step: Sync, one: Applied, here: Where) -> Iterator[Site]:
-    """An instruction: the rows of shared memory that its lanes name, and a lane's part of its multiply-adds."""
+    """An instruction: the rows of shared memory that its lanes name, a lane's part of the bytes that its unit reads by itself, and of its multiply-adds."""
     launch, instruction = walk.program.launches[walk.number], one.instruction
     for name, element, point, stores in rows_of(step, Region((*launch.block, *here.axes))):
         along = point.axes[-1]
         row = tuple(simplify(substitute(i, {along.name: Const(0)}), point) for i in element)
         named = here.under(simplify(point.guard[-1], replace(point, guard=())))
         yield Access(named, walk.known[name], row, stores, lanes=int(evaluate(along.extent, {})), by=instruction.name)
+    for operand, (name, _) in zip(instruction.operands, one.operands, strict=True):
+        if operand.kind == "descriptor":
+            yield Work(here, BEHIND, name, prod(operand.shape) * BYTES[operand.dtype] // TOGETHER[instruction.level])
     (equation,) = instruction.op.equations
     if isinstance(fold := equation.value, Fold):
         points = prod(evaluate(a.extent, {}) for a in (*equation.axes, *fold.axes))

@@ -169,6 +169,8 @@ def accesses(cost: Cost, shared: bool) -> list[str]:
             each, best = f"{tally.units / tally.requests:.3g}", f"{tally.fewest / tally.requests:.3g}"
         ways = [] if not shared else [""] if tally is None or tally.worst is None else [str(tally.worst)]
         rows.append([f"  {element}", verb, str(one.span.line or ""), " or ".join(map(str, one.widths)), many, each, best, *ways])
+    for name, count in cost.tiles if shared else ():
+        rows.append([f"  {name}", "by descriptors", "", "", number(count, bytes_of), "", "", ""])
     held = " + ".join(bytes_of(c.shared_bytes) for c in cost.launches if c.shared_bytes) if shared else ""
     lines = grid_of(rows, range(2, len(rows[0]))) if len(rows) > 1 else []
     return [*lines, f"  {held} a block"] if held else lines
