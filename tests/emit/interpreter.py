@@ -288,6 +288,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
         "matrix": lambda text, form: f"{text}|{form}" if text.startswith("wgmma.") else text,
+        "warp_number": lambda: lambda number: number,
         "registers": lambda *how: lambda: None,
         "ring": lambda *how: ("ring", *how),
         "tensor_copy": lambda *how: ("tensor_copy", *how),

@@ -295,6 +295,7 @@ MISPRINTED = {  # of a kernel: what stands there, and what does something else
     "fewer slots": ("ring('fill', 4)", "ring('fill', 2)"),
     "a slot is given back early": ("ring('used', 4, 0)", "ring('used', 4, 1)"),
     "a turn behind": ("ring_use(tiles, ko)", "ring_use(tiles, ix(ko + 1))"),
+    "a number of which lanes have several": ("lane = mod(thread, 32)", "lane = uniform(mod(thread, 32))"),
     "nobody waits": ("ring_fill(tiles, ko)", "pass"),
     "another role": ("if g == 2 and w == 0:", "if g == 2 and w == 1:"),
     "fewer bytes": ("tensor_copy(2, 4, 16384)", "tensor_copy(2, 4, 8192)"),

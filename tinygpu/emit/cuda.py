@@ -21,8 +21,9 @@ from tinygpu.emit.cuda_names import first_names, index_names
 from tinygpu.emit.cuda_text import Scope
 from tinygpu.emit.python import Lines, block, docstring, identifier, identifiers, joined_lines, python_names
 from tinygpu.program.arrays import STATIC_BYTES, arrays, shared_places, strides
+from tinygpu.program.call import Enter, Sync
 from tinygpu.program.instruction import FUNCTIONS, INSTRUCTIONS
-from tinygpu.program.step import Array, For, Launch, Program, arrays_in, steps
+from tinygpu.program.step import WARP, Array, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule import contract
@@ -199,18 +200,24 @@ def kernel_scope(program: Program, launch: Launch, fragments: frozenset[str] = f
 
 def thread_lines(launch: Launch, scope: Scope) -> Lines:
     """The factors of the grid from blockIdx.x, and of the block from threadIdx.x, slowest first."""
-    return decode("block", "blockIdx", launch.grid, scope) + decode("thread", "threadIdx", launch.block, scope)
+    ours = any(
+        isinstance(s, Enter) or (isinstance(s, Sync) and s.applied and s.applied.instruction.unit) for s in steps(launch.body)
+    )
+    return decode("block", "blockIdx", launch.grid, scope) + decode("thread", "threadIdx", launch.block, scope, WARP if ours else 0)
 
 
-def decode(flat: str, register: str, axes: tuple[Axis, ...], scope: Scope) -> Lines:
-    """A flat number as its digits: a grid has less than 2³¹ blocks. One factor is the number itself."""
+def decode(flat: str, register: str, axes: tuple[Axis, ...], scope: Scope, warp: int = 0) -> Lines:
+    """A flat number as its digits: a grid has less than 2³¹ blocks. One factor is the number itself. What lanes of a warp have together is said to be so, where `warp`
+    is how many they are."""
     if not axes:
         return []
     if len(axes) == 1:
         return [f"{scope.names[axes[0].name]} = ix(cuda.{register}.x)"]
-    lines = [f"{flat} = ix(cuda.{register}.x)"]
+    lines, lanes = [f"{flat} = ix(cuda.{register}.x)"], 1
     for axis in reversed(axes[1:]):
-        extent = scope.text(axis.extent)
+        extent, before = scope.text(axis.extent), lanes
+        lanes *= int(axis.extent.value) if isinstance(axis.extent, Const) else 1
         lines.append(f"{scope.names[axis.name]} = mod({flat}, {extent})")
-        lines.append(f"{flat} = div({flat}, {extent})")
+        others = f"div({flat}, {extent})"
+        lines.append(f"{flat} = {f'uniform({others})' if warp and lanes % warp == 0 < before % warp else others}")
     return [*lines, f"{scope.names[axes[0].name]} = {flat}"]

@@ -91,6 +91,7 @@ INSTRUCTIONS: Rows = {
     "upto": ("counted()", Atom("upto")),
     "unrolled": ("counted('unrolled')", Atom("upto")),
     "between": ("counted('between')", Atom("between")),
+    "uniform": ("warp_number()", Atom("uniform")),
     "constant": ("constant_memory()", Atom("constant")),
     "shared": ("shared_memory(0)", Atom("shared")),
 }

@@ -190,3 +190,18 @@ def atomic(update: str, space: str) -> Any:
         return context.get_dummy_value()
 
     return lambda context, pointer, offset, value: (types.void(pointer, offset, pointer.dtype), build)
+
+
+@_intrinsic
+def warp_number() -> Any:
+    """The intrinsic `uniform(number)` of a number that all lanes of a warp have: the first one's, so that a compiler knows of it."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, (number,) = ir.IntType(32), arguments
+        name = "llvm.nvvm.shfl.sync.idx.i32"
+        move = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(word, [word] * 4), name)
+        given = builder.trunc(number, word) if number.type.width > 32 else number
+        got = builder.call(move, [word(-1), given, word(0), word(31)])
+        return builder.zext(got, number.type) if number.type.width > 32 else got
+
+    return lambda context, number: (number(number), build)

@@ -274,6 +274,8 @@ class Reader:
                     return Value(App(op, (value.term,), value.kind), value.kind)
             case Atom("conversion", name), [argument]:
                 return converted(node, name, self.value(argument))
+            case Atom("uniform"), [given] if self.digit(node, "uniform", (value := self.value(given)).term, Const(32)) is not None:
+                return value
             case Atom("shuffle", name), [given, lanes]:
                 if self.lazy:
                     raise Differs(node, "some lanes may leave this shuffle out", "all lanes of the warp take part in a shuffle")

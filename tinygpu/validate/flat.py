@@ -63,8 +63,13 @@ class Flat:
         return found
 
     def digit(self, node: ast.AST, op: str, number: Term, by: Term) -> Term | None:
-        """What the division of a flat number gives: its last digit, or the number of the others. None for any other number."""
+        """What the division of a flat number gives: its last digit, or the number of the others. None for any other number. What all lanes of a warp have is
+        `uniform`: the number of the axes outside of whole warps."""
         rest = self.rests.get(number)
+        if op == "uniform":
+            inner = [r.axes[len(rest.axes) :] for r in self.rests.values() if r.axes[: len(rest.axes)] == rest.axes] if rest else []
+            lanes = [prod(int(a.extent.value) for a in axes if isinstance(a.extent, Const)) for axes in inner]
+            return number if max(lanes, default=1) % int(by.value if isinstance(by, Const) else 1) == 0 else None
         if rest is None or len(rest.axes) < 2 or op == "ceildiv":
             return None
         last = rest.axes[-1]
