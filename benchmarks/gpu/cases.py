@@ -21,7 +21,7 @@ PLANE = {"M": 8192, "N": 8192}
 ROWS, LONG = {"R": 8192, "N": 8192}, {"R": 2048, "N": 32768}
 COPY, READ, TRITON, EAGER, CUB, CUBLAS = "copy ceiling", "read ceiling", "Triton", "torch eager", "CUB", "cuBLAS"
 FLASH = "FlashAttention"
-FLASH_64, CAUSAL_64 = (tuple(f"{name}_mma[E=64, N={n}]" for n in (1, 2)) for name in ("flash", "causal"))
+FLASH_64, CAUSAL_64 = ((f"{name}_mma[E=64, N=1]", f"{name}_mma[E=64, N=2]", f"{name}_wgmma[E=64]") for name in ("flash", "causal"))
 
 Draw = Callable[[np.random.Generator, int, dict[str, int]], Any]
 

@@ -84,7 +84,7 @@ class Barriers:
         inside = np.logical_and.reduce([(p >= 0) & (p < n) for p, n in zip(places, tensor.shape, strict=True)])
         values = np.where(inside, tensor[tuple(np.where(inside, p, 0) for p in places)], 0).astype(tensor.dtype).reshape(-1)
         address = np.arange(values.size) * values.itemsize + base(near) + int(to) * values.itemsize
-        assert address[0] % (1024 if pattern else 128) == 0 and extents[-1] * values.itemsize in (
+        assert address[0] % (8 * pattern or 128) == 0 and extents[-1] * values.itemsize in (
             pattern or extents[-1] * values.itemsize,
         )
         landed = address ^ (address >> 7 & (PATTERN[pattern] - 1)) << 4

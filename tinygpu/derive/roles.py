@@ -8,11 +8,13 @@ has boxes copied; all others do what they would do without it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.term import Axis, Const
 from tinygpu.derive.used import Matched
 from tinygpu.model.problems import refused
+from tinygpu.model.tile import Stage
 from tinygpu.program.expression import expression
 from tinygpu.program.tiles import number
 from tinygpu.record import dataclass, replace
@@ -59,10 +61,20 @@ def roles_of(of: Matched, fresh: str, ring: str) -> Roles | None:
     boxed = [s for s in of.stages.values() if s.by]
     if not boxed:
         return None
-    copied = [s for name, s in of.stages.items() if name != of.target]
     block, lanes = of.machine.launches[0].block, of.use.lanes
-    if of.outer or len(block) > 1 or of.folds[0].name != boxed[0].at or len({(s.at, s.ring, s.by) for s in copied}) > 1:
-        raise refused("TG184.roles", boxed[0].span, of.span, at=of.folds[0].name)
+    if reason := without(of, boxed[0], block):
+        raise refused("TG184.roles", boxed[0].span, of.span, reason=reason)
     (group,) = block or (Axis(fresh, Const(1), "block", of.span),)
     assert isinstance(group.extent, Const), "a block's factors are numbers"
     return Roles(replace(group, extent=Const(int(group.extent.value) + 1)), lanes[0].name if len(lanes) > 1 else "", ring)
+
+
+def without(of: Matched, boxed: Stage, block: Sequence[Axis]) -> str:
+    """Why a machine has no roles, of which that stage is copied by boxes; empty where it has."""
+    around = next((axis.name for axis in (*of.outer, *of.folds) if axis.name != boxed.at), "")
+    copied = {(s.at, s.ring, s.by) for name, s in of.stages.items() if name != of.target}
+    if of.outer or of.folds[0].name != boxed.at:
+        return f"the loop over {around} stands around that over {boxed.at}, and a ring is filled in one loop of the launch"
+    if len(block) > 1:
+        return f"the block has {len(block)} factors beside the lanes"
+    return "others are not, or elsewhere, or into another number of tiles" if len(copied) > 1 else ""

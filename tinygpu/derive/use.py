@@ -21,7 +21,7 @@ from tinygpu.derive.used import Matched
 from tinygpu.model.collective import Instruction, Operand
 from tinygpu.model.tile import BLOCK, Stage
 from tinygpu.program.declared import placed
-from tinygpu.program.descriptor import patterned
+from tinygpu.program.descriptor import PIECE, patterned
 from tinygpu.program.expression import expression
 from tinygpu.program.rows import moved_by
 from tinygpu.program.tiles import looped, number
@@ -30,7 +30,6 @@ from tinygpu.syntax import tree
 
 Body = tuple[tree.Statement, ...]
 NONE = tree.Number("0")
-PIECE = 16  # bytes of a row that a lane names
 
 
 @dataclass(slots=True)
@@ -121,7 +120,7 @@ class Text:
         )
 
     def laid(self, operand: Operand, stage: Stage, dtype: str) -> tree.Place | None:
-        """How it lies: as is said, or so that rows may be named."""
+        """How it lies: as is said, as a unit leaves it, or so that rows may be named."""
         rows = operand.name == self.of.target or self.mover(operand)
         if stage.by and stage.layout == PLAIN:
             return placed(patterned(stage.sides[long(stage)[-1]].extent, BYTES[dtype]))
@@ -282,7 +281,8 @@ class Text:
             tree.Assign(target, tree.Cell(self.tiles[stage.name], local), "", None if inside == TRUE else expression(inside))
         )
         barrier = tree.Sync("barrier")
-        return (barrier, copy, *([barrier] if of.outer else []))
+        shared: tree.Statement = tree.If(self.roles.work, (copy,)) if self.roles else copy
+        return (barrier, shared, *([barrier] if of.outer else []))
 
 
 def long(stage: Stage) -> list[int]:

@@ -43,7 +43,7 @@ from tinygpu.category.term import (
 from tinygpu.obligations.anew import after, before
 from tinygpu.obligations.made import opened
 from tinygpu.obligations.shape import combine, flatten
-from tinygpu.obligations.signs import summed
+from tinygpu.obligations.signs import summed, without_units
 from tinygpu.record import replace
 
 UNSOLVED = "!"  # a cell whose loop has no closed form
@@ -119,7 +119,7 @@ def close(axis: Axis, previous: Read, new: Term, old: Term) -> tuple[Term, Term]
     `new` is the value after an iteration; in it `previous`, a read at the formals, stands for the value before; `old` is the value
     before the loop.
     """
-    x, new = axis.name, summed(opened(new, previous.tensor), previous.tensor)
+    x, new = axis.name, summed(without_units(opened(new, previous.tensor), previous), previous.tensor)
     if not mentions(new, previous.tensor):
         if x not in variables(new):
             return select(Var(x) > 0, new, old), select(axis.extent > 0, new, old)

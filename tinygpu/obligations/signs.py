@@ -15,7 +15,7 @@ integers that wrap are a ring.
 
 from __future__ import annotations
 
-from tinygpu.category.term import App, Const, Fold, Term, memoised, outer_folds, outside, rebuild, tensors
+from tinygpu.category.term import App, Const, Fold, Read, Term, memoised, outer_folds, outside, rebuild, tensors
 from tinygpu.record import replace
 
 
@@ -29,6 +29,24 @@ def summed(new: Term, previous: str) -> Term:
             return App("add", (summed(first, previous), summed(second, previous)), dtype)
         case App("select", (condition, *branches), dtype):
             return App("select", (condition, *(summed(b, previous) for b in branches)), dtype)
+    return new
+
+
+def without_units(new: Term, previous: Read) -> Term:
+    """The value after a turn as `previous` where it is `previous * 1 + 0`, as it is of who is under no guard of a turn that scales and adds.
+
+    >>> p, x = Read("p", (), "f32"), Read("x", (), "f32")
+    >>> scaled = App("mul", (p, Const(1.0, "f32")), "f32")
+    >>> without_units(App("add", (scaled, Const(0.0, "f32")), "f32"), p) == p
+    True
+    >>> any(without_units(App("add", (scaled, other), "f32"), p) == p for other in (x, p, Const(1.0, "f32")))
+    False
+    """
+    match new:
+        case App("select", (condition, *branches), dtype):
+            return App("select", (condition, *(without_units(b, previous) for b in branches)), dtype)
+        case App("add", (inner, Const(0))) | App("mul", (inner, Const(1))) if without_units(inner, previous) == previous:
+            return previous
     return new
 
 

@@ -9,10 +9,11 @@ clauses are those of a stage, and so is what is done where there are none: neigh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from tinygpu.category.decide import holds
 from tinygpu.category.dtype import BYTES
 from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits
@@ -43,6 +44,7 @@ from tinygpu.model.stage_copy import default_copy, shared_out, threads_of
 from tinygpu.model.tile import Side
 from tinygpu.program.boxes import unboxed
 from tinygpu.program.call import TENSOR, Boxed, Sync
+from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL, SPACES
 from tinygpu.program.statement import assign
 from tinygpu.program.step import WARP, Array, Assign, For, Step
@@ -67,7 +69,7 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
     step = assign(statement.step, scope.with_indices({a.name: a.extent for a in box}), reader.cells)
     if problems.told > before or step is None:
         return ()
-    of_block = tuple(a for a in axes if a.sort == "block" and a.name not in pinned(reader.guards))
+    of_block = sharing([a for a in axes if a.sort == "block"], reader.guards)
     said = Clauses(tuple(c for c in statement.clauses if isinstance(c, IN_A_COPY)))
     if said.every:
         where = conjunction(*reader.op.where, *reader.machine.where)
@@ -77,9 +79,10 @@ def copied(reader: Reader, statement: tree.Copy, axes: tuple[Axis, ...]) -> tupl
         block, arrow = _default(reader, step, box, of_block, 1 if statement.by == TENSOR else 16)
     if arrow is None:
         return ()
-    loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, bool(statement.by))
+    named = {"": None, TENSOR: reader.hidden}.get(statement.by or "", reader.fresh)
+    loops, made = _looped(reader, step, (*axes, *box), block, arrow, of_block, named)
     if statement.by == TENSOR:
-        return _at_once(reader, step, box, loops, made, of_block)
+        return _at_once(reader, step, axes, box, loops, made, of_block)
     return _waiting(reader, statement, loops, made) if statement.by else _inside(loops, made, made.span)
 
 
@@ -144,8 +147,12 @@ def _last(access: Read, box: Sequence[Axis]) -> str:
 
 
 def _number(axis: Axis) -> int:
-    assert isinstance(axis.extent, Const), "the ranges of a box are numbers"
-    return int(axis.extent.value)
+    return _size(axis.extent)
+
+
+def _size(extent: Term) -> int:
+    assert isinstance(extent, Const), "the ranges of a box, and the factors of a block, are numbers"
+    return int(extent.value)
 
 
 def _origin(access: Read, axis: Axis) -> Term:
@@ -161,12 +168,13 @@ def _looped(
     block: tuple[Axis, ...],
     arrow: Arrow,
     of_block: tuple[Axis, ...],
-    new: bool,
+    named: Callable[[str], str] | None,
 ) -> tuple[tuple[Axis, ...], Assign]:
-    """The copy's own loops, under `new` names where its halves stand apart, and the assignment in them, each index of the box as a term over them and the number of the thread."""
+    """The copy's own loops, `named` where its halves stand apart or no text says them, and the assignment in them, each index of the box as a term over them and the number of the thread."""
     there = reader.scope(axes).everything()
     own = [a for a in arrow.domain.axes if a.sort != "block"]
-    loops = tuple(replace(a, name=reader.fresh(a.name) if new or a.name in there else a.name) for a in own)
+    name = named or (lambda given: reader.fresh(given) if given in there else given)
+    loops = tuple(replace(a, name=name(a.name)) for a in own)
     thread = digits(block, of_block)
     factors: Mapping[str, Term] = {**{a.name: Var(b.name) for a, b in zip(own, loops, strict=True)}, **thread.by_axis}
     region = Region((*axes, *loops))
@@ -185,34 +193,42 @@ def _inside(loops: Sequence[Axis], step: Step, span: Span) -> tuple[Step, ...]:
     return steps
 
 
-def pinned(guards: tuple[Term, ...]) -> set[str]:
-    """The factors of which one value is meant, as conditions around say: a copy there is shared out among the others.
+def sharing(block: Sequence[Axis], guards: tuple[Term, ...]) -> tuple[Axis, ...]:
+    """The factors of a block that share a copy out, as conditions around say: not those of which one value is meant, and of others the first ones.
 
-    >>> sorted(pinned((conjunction(equal(Var("g"), 2), Var("w") < 1), equal(Var("lane"), Var("w")))))
-    ['g']
+    >>> g, w, lane = (Axis(name, Const(n), "block") for name, n in (("g", 3), ("w", 4), ("lane", 32)))
+    >>> [(a.name, a.extent.value) for a in sharing((g, w, lane), (equal(Var("g"), 2), Var("w") < 2, Var("lane") < 40))]
+    [('w', 2), ('lane', 32)]
     """
-    return {
-        one.args[0].name
-        for guard in guards
-        for one in conjuncts(guard)
-        if isinstance(one, App) and one.op == "eq" and isinstance(one.args[0], Var) and isinstance(one.args[1], Const)
-    }
+    said = [(one.op, *one.args) for guard in guards for one in conjuncts(guard) if isinstance(one, App) and len(one.args) == 2]
+    ends = {left: Const(1) if op == "eq" else right for op, left, right in said if op in ("eq", "lt") and isinstance(right, Const)}
+    first = (replace(a, extent=min(a.extent, ends.get(Var(a.name), a.extent), key=_size)) for a in block)
+    return tuple(a for a in first if _size(a.extent) > 1 or Var(a.name) not in ends)
 
 
 # ── at once ─
 
 
 def _at_once(
-    reader: Reader, step: Assign, box: tuple[Axis, ...], loops: tuple[Axis, ...], made: Assign, of_block: tuple[Axis, ...]
+    reader: Reader,
+    step: Assign,
+    axes: tuple[Axis, ...],
+    box: tuple[Axis, ...],
+    loops: tuple[Axis, ...],
+    made: Assign,
+    of_block: tuple[Axis, ...],
 ) -> tuple[Step, ...]:
     """A copy by a unit of its own: what the lanes of a warp would do, between two calls."""
     one, near = Boxed(step.target, step.index, step.value, box), reader.written.layouts.get(step.target)
     tensors = {t.name: t for t in reader.op.inputs if not t.strided}
-    far = next((tensors[r.tensor] for r in reads(step.value) if r.tensor in tensors), None)
+    element = source(step.value)
+    far = tensors.get(element.tensor) if element else None
     if near is None or far is None or step.update or step.atomic or step.guard != TRUE:
         reason = "it is not from an input, as its rows lie, to an array of the block"
     elif threads_of(of_block) != WARP:
         reason = "it is shared out among other threads than those of one warp"
+    elif not _begins_inside(reader, one, axes):
+        reason = "data tell where it begins, where none of its elements may be inside"
     else:
         reason = unboxed(one, near, far.shape)
     if reason:
@@ -220,6 +236,16 @@ def _at_once(
         return ()
     meet = Sync("instruction", step.span)
     return (replace(meet, begins=one), *_inside(loops, replace(made, pending=TENSOR), step.span), meet)
+
+
+def _begins_inside(reader: Reader, one: Boxed, axes: tuple[Axis, ...]) -> bool:
+    """Whether data that tell where a box begins are read by a lane, too: its first element is inside. The unit's call reads them whatever is inside."""
+    element = source(one.value)
+    if not isinstance(one.value, App) or element is None or not any(map(reads, element.index)):
+        return True
+    first = substitute(one.value.args[0], {a.name: Const(0) for a in one.box})
+    known = Region(axes, (*reader.op.where, *reader.guards))
+    return all(reads(said) or holds(said, known) is True for said in conjuncts(first))
 
 
 # ── in two halves ──────────────────────────────────────────────────────────────────────────────────────────────────

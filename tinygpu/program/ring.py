@@ -11,13 +11,13 @@ one, *fill x; use x*, and each thread's own part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.owner import cut
-from tinygpu.category.term import Axis, Const, Term, Var, conjunction, reads, substitute, variables
+from tinygpu.category.term import App, Axis, Const, Term, Var, conjunction, reads, substitute, variables
 from tinygpu.diagnostic import Span
 from tinygpu.model.op import Tensor
 from tinygpu.model.problems import Problems
@@ -74,13 +74,15 @@ def read_section(reader: Reader, statement: tree.Section, axes: tuple[Axis, ...]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a role does with the slot of a turn: between two steps of one body, under guards that say who does it, in the loop that counts the turns."""
+    """What a role does with the slot of a turn: between two steps of one body, under guards that say who does it, in the loop that counts the turns, whose
+    `ends` say where a block is done with it."""
 
     enter: Enter
     leave: Leave
     begin: Path
     end: Path
     guards: tuple[Term, ...]
+    ends: tuple[Term, ...]
     loops: tuple[For, ...]
     slots: int
 
@@ -116,6 +118,19 @@ def of_threads(launch: Launch, guard: Term) -> bool:
     return not reads(guard) and variables(guard) <= {a.name for a in launch.block}
 
 
+def is_end(guard: Term, turns: Collection[str]) -> bool:
+    """Whether a guard says where a loop ends: `t < e`, where e is no matter of the turn.
+
+    >>> t, b = Var("t"), Var("b")
+    >>> is_end(t < b * 2, {"t"}), is_end(t < t * b, {"t"}), is_end(b < t, {"t"}), is_end(t % 2 < 1, {"t"})
+    (True, False, False, False)
+    """
+    match guard:
+        case App("lt", (Var(name), end)):
+            return name in turns and variables(end).isdisjoint(turns) and not reads(end)
+    return False
+
+
 def sections(body: Body) -> tuple[Section, ...]:
     """Those of a launch, in order."""
     slots = {
@@ -129,9 +144,11 @@ def sections(body: Body) -> tuple[Section, ...]:
             case Leave(ring, way) if (ring, way) in begun:
                 enter, begin = begun.pop((ring, way))
                 around = [inner[here] for inner, here in at(body, begin)][:-1]
-                guards = tuple(s.guard for s in around if isinstance(s, If))
                 loops = tuple(s for s in around if isinstance(s, For))
-                found.append(Section(enter, step, begin, path, guards, loops, slots.get(ring, 1)))
+                turns, guards = {s.axis.name for s in loops}, [s.guard for s in around if isinstance(s, If)]
+                ends = tuple(g for g in guards if is_end(g, turns))
+                who = tuple(g for g in guards if g not in ends)
+                found.append(Section(enter, step, begin, path, who, ends, loops, slots.get(ring, 1)))
     return tuple(found)
 
 
@@ -175,7 +192,9 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
         ):
             yield "TG185.loop", span, {"name": name, "way": way}
             return
-        if not all(of_threads(launch, g) for g in one.guards):
+        if not all(of_threads(launch, g) for g in one.guards) or any(
+            variables(e) & {a.name for a in launch.block} for e in one.ends
+        ):
             yield "TG185.role", span, {"name": name, "way": way}
             return
         there = one.threads(launch)
@@ -185,6 +204,8 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
     filling, using = mine
     if filling.threads(launch) & using.threads(launch):
         yield "TG185.roles", using.enter.span, {"name": name}
+    if filling.ends != using.ends:
+        yield "TG185.turns", using.enter.span, {"name": name}
     if using.leave.behind >= using.slots:
         yield "TG185.behind", using.enter.span, {"name": name, "slots": using.slots, "behind": using.leave.behind}
     for step in steps(filling.loops[0].body):

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.category.layout import Layout
-from tinygpu.category.term import Const, Term, conjunction, negation
+from tinygpu.category.term import Const, conjunction, negation
 from tinygpu.program.boxes import sent
 from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
-from tinygpu.program.ring import Section, sections
+from tinygpu.program.ring import Section, of_threads, sections, threads_under
 from tinygpu.program.space import RING
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, with_body
@@ -54,25 +54,29 @@ def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:
     if len(roles) < 2 or not isinstance(step, For) or sum(map(len, roles.values())) > len(frozenset().union(*roles.values())):
         yield step
         return
-    every = {g for guards in roles for g in guards}
-    for guards in roles:
-        body = tuple(one for one in step.body if not (isinstance(one, If) and one.guard in every and one.guard not in guards))
-        inner: tuple[Step, ...] = (replace(step, body=tuple(made for one in body for made in opened(one, guards))),)
+    for guards, threads in roles.items():
+        inner: tuple[Step, ...] = (replace(step, body=tuple(done_by(launch, step.body, threads))),)
         for guard in reversed(guards):
             inner = (If(guard, inner, step.span),)
         yield from inner
-    rest = tuple(one for one in step.body if not (isinstance(one, If) and one.guard in every))
-    if any(isinstance(s, Assign | Call) for s in steps(rest)):
-        others = conjunction(*(negation(conjunction(*guards)) for guards in roles))
+    others = conjunction(*(negation(conjunction(*guards)) for guards in roles))
+    rest = tuple(done_by(launch, step.body, threads_under(launch, others)))
+    if threads_under(launch, others) and any(isinstance(s, Assign | Call) for s in steps(rest)):
         yield If(others, (replace(step, body=rest),), step.span)
 
 
-def opened(step: Step, guards: tuple[Term, ...]) -> Iterator[Step]:
-    """What is under the conditions of a role, without them."""
-    if isinstance(step, If) and step.guard in guards:
-        yield from (made for one in step.body for made in opened(one, guards))
-    else:
-        yield step
+def done_by(launch: Launch, body: tuple[Step, ...], threads: frozenset[int]) -> Iterator[Step]:
+    """What these threads do of a body: nothing of what is under conditions that none of them passes, and without those that all of them pass."""
+    for step in body:
+        if not isinstance(step, If):
+            yield step
+        elif not of_threads(launch, step.guard):  # as where a loop ends
+            if inner := tuple(done_by(launch, step.body, threads)):
+                yield replace(step, body=inner)
+        elif (some := threads & threads_under(launch, step.guard)) not in (frozenset(), threads):
+            yield step
+        elif some:
+            yield from done_by(launch, step.body, threads)
 
 
 def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:

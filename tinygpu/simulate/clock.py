@@ -137,7 +137,7 @@ class Clock:
     scales: tuple[Scale, ...]
     per_block: bool = True
     late: Groups | None = None
-    rounds: dict[str, Clock] = field(default_factory=dict)
+    rounds: dict[str, Round] = field(default_factory=dict)
 
     @classmethod
     def of_block(cls, group: Group, warp_barriers: bool, late: Groups | None = None) -> Clock:
@@ -157,12 +157,10 @@ class Clock:
         if mine is None or since is None or self.late is None:
             return None
         if mine[0] not in self.rounds:
-            scale = Scale.of(self.group.thread, self.group.threads, EPOCHS)
-            self.rounds[mine[0]] = Clock(self.group, self.moments, (scale,))
-        (scale,) = self.rounds[mine[0]].scales
-        scale.begin(np.full(self.group.lanes, self.late.rings.turn, np.int64))
-        scale.floor = np.full(self.group.lanes, max(0, since), np.int64) << (scale.shift + scale.bits)
-        return self.rounds[mine[0]]
+            scales = tuple(Scale.of(self.group.thread, self.group.threads, EPOCHS, side) for side in (WARP, 1))
+            none = np.zeros(self.group.lanes, np.int64)
+            self.rounds[mine[0]] = Round(Clock(self.group, self.moments, scales), none)
+        return self.rounds[mine[0]].at(self.late.rings.turn, max(0, since))
 
     def barrier(self, scope: str, mask: Array) -> None:
         """These lanes have passed a barrier of the block or of their warps."""
@@ -182,6 +180,8 @@ class Clock:
         """The warps of these lanes have passed a barrier."""
         for scale in self.scales[1:]:
             scale.pass_barrier(mask, scale.epoch + 1)
+        for one in self.rounds.values():
+            one.warp_barrier(mask)
 
     def open(self, access: Access) -> int:
         """The first moment of an access."""
@@ -196,3 +196,31 @@ class Clock:
         thread = int(scale.threads(np.asarray(key), falling))
         number, own = (int(self.group.blocks[block]), thread) if self.per_block else divmod(thread, self.group.threads)
         return self.moments.who(scale.moment(key), number, own)
+
+
+@dataclass(slots=True)
+class Round:
+    """The clock of a ring: of other warps its turns count, and within a warp the barriers in them, too. `met`: of each lane the epoch at its warp's last
+    barrier; `begun`: of each turn the first epoch, the same for all warps, so that what another one did in an earlier turn is earlier."""
+
+    clock: Clock
+    met: Array
+    begun: dict[int, int] = field(default_factory=dict)
+
+    def at(self, turn: int, since: int) -> Clock:
+        """The clock at a turn, where what was done before another one is ordered."""
+        turns, warps = self.clock.scales
+        if turn not in self.begun:
+            self.begun[turn] = int(warps.epoch.max()) + 1
+            warps.pass_barrier(np.ones(len(self.met), np.bool_), np.full(len(self.met), self.begun[turn], np.int64))
+        turns.begin(np.full(len(self.met), turn, np.int64))
+        first = next((self.begun[t] for t in range(since, turn + 1) if t in self.begun), int(warps.epoch.max()) + 1)
+        for scale, least in ((turns, np.full(len(self.met), since, np.int64)), (warps, np.maximum(self.met, first))):
+            scale.floor = least << (scale.shift + scale.bits)
+        return self.clock
+
+    def warp_barrier(self, mask: Array) -> None:
+        """The warps of these lanes have passed a barrier."""
+        _, warps = self.clock.scales
+        warps.pass_barrier(mask, warps.epoch + 1)
+        self.met = np.where(mask, warps.epoch, self.met)
