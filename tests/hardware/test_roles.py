@@ -7,6 +7,7 @@ each rule about slots, sections, boxes and what is under way between roles has a
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,11 @@ from tinygpu.program.call import Enter, Registers
 from tinygpu.program.step import For, If, steps
 from tinygpu.recheck import Disagreement
 from tinygpu.recheck.run import rerun
-from tinygpu.schedule.roles import apart
+from tinygpu.record import replace
+from tinygpu.schedule.roles import apart, cut
 from tinygpu.simulate.inputs import random_inputs
+from tinygpu.validate.roles import roles
+from tinygpu.validate.typed import Differs
 
 FILE = Path(__file__).parent / "specs/roles.tgpu"
 TEXT = FILE.read_text()
@@ -101,6 +105,7 @@ REFUSED = {  # what is changed, and the message
     "one warp has both roles": (BOXES.replace("g == 2 and w == 0", "g == 1 and w == 0"), "TG185.roles"),
     "half of a warp": (BOXES.replace("w == 0", "w == 0 and lane < 16"), "TG185"),
     "lanes of all warps": (LANES.replace("g == 1 {", "g == 1 and lane < 31 {"), "TG185.warps"),
+    "all lanes but one": (LANES.replace("g == 1 {", "g == 1 and lane != 5 {"), "TG185.warps"),
     "nobody fills": (BOXES.replace("g == 2 and w == 0", "g == 3 and w == 0"), "TG185.warps"),
     "the role changes": (LANES.replace("if g == 1 {", "if (g + ko) % 2 == 1 {"), "TG185.role"),
     "other turns": (BOXES.replace("use tiles at ko", "use tiles at kk"), "TG185.turn"),
@@ -288,6 +293,20 @@ def test_what_no_role_copies_is_said(name: str) -> None:
     with pytest.raises(TinygpuError) as told:
         pipeline.program(machine(text))
     assert any(d.code.startswith(message.split(".")[0]) for d in told.value.diagnostics), told.value.diagnostics
+
+
+def test_who_cuts_roles_apart_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads a kernel looks at what each thread does before and after."""
+    program = pipeline.program(machine(LARGE))
+    (launch,) = program.launches
+    roles(launch, program.arch, ast.Pass())
+    whole = cut(launch, program.arch)
+    last = whole.body[-1]
+    assert isinstance(last, If)
+    for body in (whole.body[:-1], (*whole.body[:-1], replace(last, body=last.body[1].body)), (*whole.body, *last.body)):  # type: ignore[union-attr]
+        monkeypatch.setattr("tinygpu.validate.roles.cut", lambda launch, arch, body=body: replace(launch, body=body))
+        with pytest.raises(Differs):
+            roles(launch, program.arch, ast.Pass())
 
 
 MISPRINTED = {  # of a kernel: what stands there, and what does something else

@@ -198,7 +198,7 @@ def faults(launch: Launch, ring: Array, mine: list[Section]) -> Iterator[tuple[s
             yield "TG185.role", span, {"name": name, "way": way}
             return
         there = one.threads(launch)
-        if not there or any(t // WARP * WARP + lane not in there for t in there for lane in (0, WARP - 1)):
+        if not there or len(there) != WARP * len({t // WARP for t in there}):
             yield "TG185.warps", span, {"name": name, "way": way}
             return
     filling, using = mine

@@ -39,13 +39,18 @@ def parted(program: Program) -> Program:
 
 def apart(launch: Launch, arch: str = "") -> Launch:
     """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
-    every = sections(launch.body)
-    if not every:
+    if not sections(launch.body):
         return launch
     layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
+    return replace(launch, body=begun(at_once(cut(launch, arch).body, layouts)))
+
+
+def cut(launch: Launch, arch: str) -> Launch:
+    """`launch → launch` with its roles apart."""
+    every = sections(launch.body)
     mine = [[s for s in every if s.begin[0] == n] for n in range(len(launch.body))]
     body = tuple(made for step, some in zip(launch.body, mine, strict=True) for made in split(launch, step, some))
-    return replace(launch, body=begun(at_once(traded(launch, body, arch), layouts)))
+    return replace(launch, body=traded(launch, body, arch))
 
 
 def split(launch: Launch, step: Step, mine: list[Section]) -> Iterator[Step]:

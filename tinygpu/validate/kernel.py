@@ -24,6 +24,7 @@ from tinygpu.validate.declared import carved, declarations, own, type_of
 from tinygpu.validate.flat import Flat
 from tinygpu.validate.follow import Due
 from tinygpu.validate.meaning import Meaning, in_memory
+from tinygpu.validate.roles import roles
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import Atom, Cells, Differs, Pointer, Thing, Value, unread
@@ -47,7 +48,9 @@ class Given:
 
 def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: Given) -> None:
     """That the text of a kernel is a launch. Raises Differs."""
-    (names, inner, space), boxes, launch = prelude(function), maps(program), apart(launch, program.arch)
+    (names, inner, space), boxes = prelude(function), maps(program)
+    roles(launch, program.arch, inner)
+    launch = apart(launch, program.arch)
     known = arrays(program)
     memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch, boxes)
     meaning = Meaning.of(program)
