@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.emit import fake_driver
 from tests.emit.specs_for_launchers import text
+from tinygpu import pipeline
 from tinygpu.runtime.tensor_map import _with_maps
 
 OPENING = """
@@ -157,3 +159,27 @@ def test_other_texts_of_a_kernel_are_as_they_were():
     assert '!1 = !{ void (i64, [16 x i64]*)* @"k", !"kernel", i32 1 }' in made and made.endswith(
         '!"grid_constant", !3 }\n!3 = !{ i32 2 }\n'
     )
+
+
+ROLES = """
+A, B, C = OnGpu((200, 96), 4096, typestr="<f2"), OnGpu((96, 72), 65536, typestr="<f2"), OnGpu((200, 72), 131072)
+def call(a, b, c):
+    fake.on_launch(8, lambda *said: seen.append(said), 2)  # three arrays, three sizes, two maps
+    made.boxes(a, b, out=c, stream=77)
+    code, *_, values = seen.pop()
+    return code, [values[6 + 16 * n : 22 + 16 * n] for n in range(2)]
+code, (of_a, of_b) = call(A, B, C)
+assert " True 2" in code and (of_a[0], of_b[0]) == (4096, 65536)
+assert of_a[6:8] == [axis(96, 64), axis(200, 128)] and of_b[6:8] == [axis(72, 64), axis(96, 64)], "the fastest axis first"
+assert (of_a[11], of_b[11]) == (192, 144) and of_a[3] == of_b[3] == pattern
+code, _ = call(OnGpu((200, 90), 4096, typestr="<f2"), OnGpu((90, 72), 65536, typestr="<f2"), C)
+assert " False 2" in code, "rows of 180 bytes are copied by lanes"
+"""
+
+
+def test_a_module_of_roles_down_to_the_driver(folder):
+    made = pipeline.load(ROOT / "tests/hardware/specs/roles.tgpu").spec.machine("boxes")
+    proof = pipeline.check(made)
+    assert isinstance(proof, pipeline.Proof)
+    (folder / "roles.txt").write_text(pipeline.module("roles.tgpu", [pipeline.built(proof, made)]), encoding="utf-8")
+    fake_driver.run(folder, OPENING + ROLES, str(folder / "roles.txt"))

@@ -25,6 +25,7 @@ from tinygpu.hardware.arch import Device, copies_later
 from tinygpu.model.problems import Problems, counted
 from tinygpu.program.arrays import strides
 from tinygpu.program.instruction import MOST_GROUPS
+from tinygpu.program.ring import sections
 from tinygpu.program.step import For
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import dataclass, field, replace
@@ -191,6 +192,8 @@ def idle(seen: Seen) -> None:
         if launch.threads and (whole - launch.threads) / whole >= IDLE and (launch.blocks.number or 0) > 1:
             lanes = whole - launch.threads
             seen.problems.say("TG608.block", seen.place(number), lanes=lanes, whole=whole, threads=launch.threads)
+            continue
+        if sections(cost.program.launches[number].body):  # who has boxes copied is idle for the rest
             continue
         shares = [s for one in cost.lines if one.launch == number and (s := _share(cost, one)) is not None]
         if shares and max(shares) < 1 - IDLE:
