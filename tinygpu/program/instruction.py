@@ -153,6 +153,7 @@ def set_registers(step: Registers) -> str:
 def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int]) -> str:
     """What makes a call of a ring of so many slots, which so many warps fill, and use.
 
+    >>> from tinygpu.category.term import Const
     >>> [of_ring(one, 4, (1, 8)) for one in (Enter("r", "begin", Const(0)), Enter("r", "use", Const(0)), Leave("r", "use", Const(0), 1))]
     ["ring('begin', 4, 1, 8)", "ring('use', 4)", "ring('used', 4, 1)"]
     """
