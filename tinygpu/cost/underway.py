@@ -61,8 +61,8 @@ class _Walk:
     known: Mapping[str, Array]
     most: Groups = ()
 
-    def body(self, body: tuple[Step, ...], groups: Groups, at: Mapping[str, int]) -> Groups:
-        """What is under way behind steps."""
+    def body(self, body: tuple[Step, ...], groups: Groups, at: Mapping[str, int], where: Term = TRUE) -> Groups:
+        """What is under way behind steps, which are done where a condition holds."""
         for step in body:
             match step:
                 case Commit("copy"):
@@ -70,19 +70,21 @@ class _Walk:
                 case Wait(count, "copy"):
                     groups = groups[-count - 1 :]
                 case For(axis, inner) if counts(inner):
-                    groups = self.loop(axis, inner, groups, at)
+                    groups = self.loop(axis, inner, groups, at, where)
                 case If(guard, inner) if counts(inner):
-                    groups = self.body(inner, groups, at) if number(permissive(guard, True), at) else groups
+                    groups = (
+                        self.body(inner, groups, at, both) if self.points((), both := conjunction(where, guard), at) else groups
+                    )
                 case _:
-                    groups = (*groups[:-1], groups[-1] + self.bytes((step,), (), TRUE, at))
+                    groups = (*groups[:-1], groups[-1] + self.bytes((step,), (), where, at))
             self.most = max(self.most, groups, key=sum)
         return groups
 
-    def loop(self, axis: Axis, inner: tuple[Step, ...], groups: Groups, at: Mapping[str, int]) -> Groups:
+    def loop(self, axis: Axis, inner: tuple[Step, ...], groups: Groups, at: Mapping[str, int], where: Term) -> Groups:
         """A loop in which groups end."""
         turns = number(axis.extent, at)
         for turn in range(turns):
-            before, groups = groups, self.body(inner, groups, {**at, axis.name: turn if turns <= MANY else turns // 2})
+            before, groups = groups, self.body(inner, groups, {**at, axis.name: turn if turns <= MANY else turns // 2}, where)
             if turns > MANY and groups == before:
                 break
             if turn > MANY:
