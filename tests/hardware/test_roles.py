@@ -121,6 +121,7 @@ REFUSED = {  # what is changed, and the message
     "boxes of several warps": (BOXES.replace("if g == 2 and w == 0", "if g == 2"), "TG185.copy"),
     "rows that are exchanged otherwise": (BOXES.replace("sB: f16[4, 64, 64] swizzle(3, 3, 3)", "sB: f16[4, 64, 64] swizzle(2, 3, 3)"), "TG18"),
     "a pad": (BOXES.replace("sB: f16[4, 64, 64] swizzle(3, 3, 3)", "sB: f16[4, 64, 64] pad 8"), "TG18"),
+    "a misspelt unit": (BOXES.replace("by tensor_copy", "by tensor_copie"), "TG185.by"),
     "half of a slot": (BOXES.replace("sA[ko % 4, i, k] = A", "sA[ko % 4, i < 64, k] = A"), "TG185.copy"),
     "1 beyond the ends": (BOXES.replace("ko*64 + k | 0] by", "ko*64 + k | 1] by"), "TG185.copy"),
     "0 elsewhere": (BOXES.replace("A[by*128 + i, ko*64 + k | 0] by", "A[by*128 + i, ko*64 + k] if by*128 + i < M - 1 and ko*64 + k < K else 0 by"), "TG185.copy"),

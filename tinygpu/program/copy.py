@@ -10,6 +10,7 @@ clauses are those of a stage, and so is what is done where there are none: neigh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -254,6 +255,9 @@ def _begins_inside(reader: Reader, one: Boxed, axes: tuple[Axis, ...]) -> bool:
 def _waiting(reader: Reader, statement: tree.Copy, loops: tuple[Axis, ...], step: Assign) -> tuple[Step, ...]:
     """The first half of a copy by way of registers, one for each turn of its loops; the second one waits for a `store`."""
     name, span = statement.by or "", statement.span
+    if get_close_matches(name, [TENSOR], cutoff=0.8):
+        reader.problems.say("TG185.by", span, near=[TENSOR], name=name)
+        return ()
     if step.update or step.atomic or step.pending:
         reader.problems.say("TG175.halves", span)
     if name in reader.declared and name not in reader.earlier:

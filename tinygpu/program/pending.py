@@ -56,7 +56,9 @@ def is_copy(step: Assign, target: Tensor, scope: Scope) -> bool:
 
 def lawful(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ...]:
     """The launches; says where what a copy reads is written in its launch, under whatever name, and which rings have no order."""
-    for launch in formed(launches, problems):
+    for launch in (
+        launches if problems.told else formed(launches, problems)
+    ):  # of a section that could not be read the form is not known
         changed = written(launch.body)
         changed |= {name for output, name in op.inplace.items() if output in changed}
         for step in copies(launch.body):
