@@ -42,7 +42,7 @@ DEFECTS = (
     Defect("what a copy reads may change", "program/pending.py", "                if element.tensor in changed:", "                if element.tensor in written(launch.body):", wrong("TG183_written_meanwhile")),
     Defect("a thread may copy over what it has written", "obligations/landing.py", "                if other in (COPY, TENSOR) and not unit:", "                if other in (COPY, TENSOR) and unit == COPY:", wrong("TG310_over_what_was_written")),
     Defect("a unit sees what no fence has shown", "obligations/landing.py", "for fence, behind in fenced(after, ASYNC):", "for fence, behind in ((TRUE, after),):", wrong("TG312_no_fence_of_memory")),
-    Defect("whoever uses a slot has all slots", "obligations/edges.py", "    return Edge(y >= x + one.slots, y - one.slots + one.leave.behind, one)", "    return Edge(y >= x, y - one.slots + one.leave.behind, one)", wrong("TG310_a_ring_longer_than_its_rows")),
+    Defect("whoever uses a slot has all slots", "obligations/edges.py", "    return Edge(y >= x + one.slots, y - one.slots + one.leave.behind, one)", "    return Edge(y >= x, y - one.slots + one.leave.behind, one)", wrong("TG302_a_ring_longer_than_its_rows")),
     Defect("a warp may have both roles", "program/ring.py", "    if filling.threads(launch) & using.threads(launch):", "    if filling.threads(launch) == {0}:", wrong("TG185_one_warp_has_both_roles")),
     Defect("a box may be a part of a slot", "program/boxes.py", " or [a.extent for a in one.box] != [*extents[ahead:]]", "", wrong("TG185_half_of_a_slot")),
     Defect("registers need no fence", "obligations/landing.py", "either([where for where, _ in fenced(flow.events, other)])", "TRUE", wrong("TG312_no_fence_of_registers")),
