@@ -17,10 +17,11 @@ from typing import TypeAlias
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import Const, conjunction, negation
 from tinygpu.program.boxes import sent
-from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Reserve, Sent, Sync
 from tinygpu.program.ring import Section, of_threads, sections, threads_under
-from tinygpu.program.space import RING
+from tinygpu.program.space import RING, TENSORS
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.tensor_memory import columns
 from tinygpu.program.traverse import map_steps, with_body
 from tinygpu.record import replace
 from tinygpu.schedule.budget import traded
@@ -38,11 +39,11 @@ def parted(program: Program) -> Program:
 
 
 def apart(launch: Launch, arch: str = "") -> Launch:
-    """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
-    if not sections(launch.body):
-        return launch
-    layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
-    return replace(launch, body=begun(at_once(cut(launch, arch).body, layouts)))
+    """`launch → launch` with its roles apart, its boxes at once, and its tensor memory reserved; the same one where it has none of these."""
+    if sections(launch.body):
+        layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
+        launch = replace(launch, body=begun(at_once(cut(launch, arch).body, layouts)))
+    return reserving(launch)
 
 
 def cut(launch: Launch, arch: str) -> Launch:
@@ -89,6 +90,17 @@ def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
     return map_steps(
         body, lambda s: (s, Enter(s.name, BEGIN, Const(0), s.span)) if isinstance(s, Array) and s.space == RING else (s,)
     )
+
+
+def reserving(launch: Launch) -> Launch:
+    """With a call behind an array in tensor memory that takes its columns, and one at the end that gives them back."""
+    found = [a for a in arrays_in(launch.body, "block") if a.space == TENSORS]
+    if not found:
+        return launch
+    (array,) = found
+    calls = [Reserve(array.name, columns(array.extents), way, array.span) for way in (BEGIN, "end")]
+    body = map_steps(launch.body, lambda s: (s, calls[0]) if s == array else (s,))
+    return replace(launch, body=(*body, calls[1]))
 
 
 def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, ...]:
