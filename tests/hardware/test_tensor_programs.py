@@ -151,7 +151,7 @@ REFUSED = {  # what is changed, and the message
     "a fragment of its sums": (TURN.replace("of tcgen05_ld_16x256b_x1.f", "of tcgen05_m64n16k16_n.c"), "TG182.operand"),
     "loaded where a slot is used": (ROLES.replace("        commit tcgen05", "        tcgen05_ld_16x256b_x1(f[0, 0], acc[0, 0])\n        commit tcgen05"), "TG182.section"),
     "multiplied where a slot is filled": (
-        ROLES.replace("by tensor_copy\n      }", "by tensor_copy\n        async tcgen05_m64n16k16_n(acc[0, 0], sA[0, 0, 0], sB[0, 0, 0])\n      }"),
+        ROLES.replace("by tensor_copy\n        }", "by tensor_copy\n        async tcgen05_m64n16k16_n(acc[0, 0], sA[0, 0, 0], sB[0, 0, 0])\n        }"),
         "TG182.section",
     ),
     "a fence of it": (TURN.replace("fence async", "fence tcgen05"), "TG183.fence"),
@@ -170,7 +170,9 @@ def test_what_tensor_memory_is_not_is_said(name: str) -> None:
     with pytest.raises(TinygpuError) as told:
         pipeline.program(machine(text))
     code, _, key = message.partition(".")
-    assert any(d.code.startswith(code) and (not key or d.title == filled(message, d.title)) for d in told.value.diagnostics), told.value.diagnostics
+    assert any(d.code.startswith(code) and (not key or d.title == filled(message, d.title)) for d in told.value.diagnostics), (
+        told.value.diagnostics
+    )
 
 
 def filled(message: str, title: str) -> str:

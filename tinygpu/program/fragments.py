@@ -21,8 +21,8 @@ from tinygpu.model.clauses import names_in
 from tinygpu.model.collective import TOGETHER, Fragment, Instruction, Operand, joined, split
 from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
-from tinygpu.program.expression import expression
 from tinygpu.program.call import USE
+from tinygpu.program.expression import expression
 from tinygpu.program.operands import Operands
 from tinygpu.program.space import SHARED, TENSORS
 from tinygpu.program.tiles import Begun, Exprs, Tiles, lanes_of, looped, number, plus

@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import FIFTH, FILL, Call, Commit, Enter, Fence, Leave, Registers, Reserve, Sent, Sync, Wait
+from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Reserve, Sent, Sync, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop

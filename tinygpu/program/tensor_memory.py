@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tinygpu.category.term import Const, Term
-from tinygpu.model.collective import ACROSS, ALONG, Operand, beside_of
+from tinygpu.model.collective import ALONG, Operand, beside_of
 from tinygpu.program.space import TENSORS
 from tinygpu.program.tiles import has
 from tinygpu.syntax import tree
@@ -22,7 +22,10 @@ from tinygpu.syntax.target import ARCHITECTURES
 if TYPE_CHECKING:
     from tinygpu.program.read import Reader
 
-LANES = {128: ((1, 128, 1),), 64: ((1, 16, 1), (16, 4, 32))}  # of so many rows: what a digit counts, its extent, and what it counts in lanes
+LANES = {
+    128: ((1, 128, 1),),
+    64: ((1, 16, 1), (16, 4, 32)),
+}  # of so many rows: what a digit counts, its extent, and what it counts in lanes
 FEWEST = 32  # columns that a block takes
 NEEDED = ("sm_100a", "sm_103a")
 DTYPES = ("f32", "i32")
@@ -57,8 +60,10 @@ def is_tile(operand: Operand, extents: Sequence[int]) -> bool:
     rows, last = extents[-2:] if len(extents) > 1 else (0, 0)
     if rows not in LANES or operand.shape[0] != rows or last % operand.shape[1] or len(operand.shape) != 2:
         return False
-    lanes, cells = ({d: beside for d, beside in beside_of(digits)} for digits in (operand.across, operand.cells))
-    lies = [sum((i // beside % d.extent) * lanes[d] for d, beside in beside_of(operand.places[0]) if d in lanes) for i in range(rows)]
+    lanes, cells = (dict(beside_of(digits)) for digits in (operand.across, operand.cells))
+    lies = [
+        sum((i // beside % d.extent) * lanes[d] for d, beside in beside_of(operand.places[0]) if d in lanes) for i in range(rows)
+    ]
     wanted = [sum(i // beside % extent * lane for beside, extent, lane in LANES[rows]) for i in range(rows)]
     along = all(d in cells and cells[d] == beside for d, beside in beside_of(operand.places[1]))
     return along and lies == wanted

@@ -72,8 +72,8 @@ def matrix(text: str, form: str) -> Any:
                 held[name] = [builder.add(builder.add(begin, long(int(count[0]))), inside)]
                 continue
             if way == "tensor":
-                rows, columns, level = count
-                held[name] = [_cell(builder, given[2 * at], first, int(rows), int(columns), level == "warpgroup")]
+                height, width, level = count
+                held[name] = [_cell(builder, given[2 * at], first, int(height), int(width), level == "warpgroup")]
                 continue
             data = context.make_array(kind)(context, builder, given[2 * at]).data
             cells = [builder.gep(data, [builder.add(first, first.type(n))]) for n in range(int(count[0]))]

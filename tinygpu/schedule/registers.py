@@ -63,9 +63,9 @@ class Called:
         if isinstance(step, Sync) and isinstance(step.begins, Sent):
             return box_copy(step.begins, self.slots(step.begins.told[0]))
         if isinstance(step, Sync) and step.applied:
-            one, columns = step.applied.instruction, int(self.tensor.extents[-1].value) if self.tensor else 0
+            one, last = step.applied.instruction, self.tensor.extents[-1] if self.tensor else None
             behind = {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
-            return matrix(one, behind, columns)
+            return matrix(one, behind, int(last.value) if isinstance(last, Const) else 0)
         if self.tensor and isinstance(step, Call) and (found := in_tensor_memory(step)):
             return found
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))

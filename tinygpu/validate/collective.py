@@ -16,8 +16,8 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Read, Term, Var, conjunction, reads, rebuild, substitute, text
 from tinygpu.model.collective import Operand, joined
 from tinygpu.program.call import Applied, Sync
-from tinygpu.program.statement import line
 from tinygpu.program.space import TENSORS
+from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, If, Launch, Step, arrays_in
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
