@@ -15,6 +15,7 @@ from tinygpu.model.op import needed
 from tinygpu.program.declared import to_array
 from tinygpu.program.expression import expression
 from tinygpu.program.statement import to_statements
+from tinygpu.model.work import CLUSTER
 from tinygpu.program.step import Launch, Numbered, Program, arrays_in, loops_around
 from tinygpu.record import replace
 from tinygpu.syntax import tree
@@ -118,7 +119,8 @@ def recut(program: Program) -> bool:
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:
     """`launch → grid = (…), block = (…)`."""
-    return (tree.Level("grid", group(launch.grid)), tree.Level("block", group(launch.block)))
+    near = (tree.Level(CLUSTER, group(launch.ranks)),) if launch.cluster else ()
+    return (tree.Level("grid", group(launch.grid[: len(launch.grid) - launch.cluster])), *near, tree.Level("block", group(launch.block)))
 
 
 def group(axes: tuple[Axis, ...]) -> tree.Group:
