@@ -282,7 +282,9 @@ def run(
                 each = [(n, local_array(here.bytes.shape, np.uint8)) for n in range(first, first + cluster)]
                 starts = [partial(here.start, position, *one) for one in each]
                 run_cluster(
-                    position, [Block(start, [kernel(*arguments) for _ in range(block_threads(launch))]) for start in starts], ORDERS[order]
+                    position,
+                    [Block(start, [kernel(*arguments) for _ in range(block_threads(launch))]) for start in starts],
+                    ORDERS[order],
                 )
     return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
 

@@ -84,7 +84,8 @@ def run_cluster(position: SimpleNamespace, blocks: Sequence[Block], order: Calla
         if ready and "begin" in next(iter(asked))[1]:  # each block makes its own
             for block in blocks:
                 barriers(block.under_way).call(block.waiting[0][1], [block.waiting[0][2:]])
-        if any([block.meet(ready) for block in blocks]):
+        gone = [block.meet(ready) for block in blocks]
+        if any(gone):
             continue
         if any(BARRIERS in block.under_way and block.under_way[BARRIERS].land() for block in blocks):
             continue

@@ -43,7 +43,12 @@ class Call:
 
 
 # where threads wait for each other, and how
-SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp", "cluster": "cluster_barrier"}
+SCOPES: Mapping[str, str] = {
+    "block": "cuda.syncthreads",
+    "warp": "cuda.syncwarp",
+    "instruction": "cuda.syncwarp",
+    "cluster": "cluster_barrier",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,13 @@ class Sync(Call):
     @property
     def together(self) -> str:
         """Of whom all come here."""
-        return self.begins.instruction.level if isinstance(self.begins, Applied) else "block" if self.scope in ("block", "cluster") else "warp"
+        return (
+            self.begins.instruction.level
+            if isinstance(self.begins, Applied)
+            else "block"
+            if self.scope in ("block", "cluster")
+            else "warp"
+        )
 
     @property
     def noun(self) -> str:

@@ -88,7 +88,16 @@ class _Cuda:
     at one time and know of each other."""
 
     def __init__(
-        self, name: str, make: Any, threads: int, least: tuple[Any, ...], key: str, shared: int = 0, *, maps: int = 0, cluster: int = 1
+        self,
+        name: str,
+        make: Any,
+        threads: int,
+        least: tuple[Any, ...],
+        key: str,
+        shared: int = 0,
+        *,
+        maps: int = 0,
+        cluster: int = 1,
     ):
         self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
         self.shared, self.maps, self.cluster = shared, maps, cluster
@@ -170,7 +179,9 @@ class _Cuda:
                 config = _config(driver, blocks, self.threads, self.shared, stream or 1, self.cluster)
                 (error,) = driver.cuLaunchKernelEx(config, loaded.function, places, 0)
             else:
-                (error,) = driver.cuLaunchKernel(loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0)
+                (error,) = driver.cuLaunchKernel(
+                    loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0
+                )
         finally:
             if elsewhere:
                 driver.cuCtxSetCurrent(before)

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.category.term import Const, conjunction, negation
-from tinygpu.program.cluster import calls
 from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.cluster import calls
 from tinygpu.program.ring import Section, of_threads, sections, threads_under
 from tinygpu.program.space import RING
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
@@ -42,7 +42,9 @@ def apart(launch: Launch, arch: str = "") -> Launch:
         return launch
     body = begun(at_once(launch, cut(launch, arch).body))
     together = any(isinstance(s, Sync) and isinstance(s.begins, Sent) and s.begins.parts > 1 for s in steps(body))
-    return replace(launch, body=(*body, Sync("cluster", launch.span)) if together else body)  # so that nobody sends to a block that is gone
+    return replace(
+        launch, body=(*body, Sync("cluster", launch.span)) if together else body
+    )  # so that nobody sends to a block that is gone
 
 
 def cut(launch: Launch, arch: str) -> Launch:
