@@ -21,6 +21,7 @@ from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
 from tinygpu.category.term import Const, Term
+from tinygpu.cost.measure import measure
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, Refutation
 from tinygpu.program import cluster
@@ -201,3 +202,25 @@ def test_the_machine_code_has_what_was_promised(name: str) -> None:
 def test_a_cluster_is_an_assumption() -> None:
     found = axioms(pipeline.program(machine(COLUMNS)))
     assert "cluster" in found and "cluster" not in axioms(pipeline.program(machine(ALONE["no cluster"])))
+
+
+@pytest.mark.parametrize(("arch", "blocks"), [("sm_80", "none"), ("", "none"), ("sm_90", "8")])
+def test_how_large_a_cluster_may_be_is_said(arch: str, blocks: str) -> None:
+    text = "op copy(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] }\nmachine m : copy on sm_90 {\n  work grid = (g), cluster = (c: 9), block = (t: 32)\n  compute i = (g, c, t)\n}\n"
+    text = text.replace(" on sm_90", f" on {arch}" * bool(arch))
+    verdict = pipeline.check(machine(text))
+    assert (
+        isinstance(verdict, Refutation)
+        and verdict.diagnostic.code == "TG407"
+        and verdict.diagnostic.title.endswith(f"allows {blocks}")
+    )
+
+
+def test_a_box_that_neighbours_want_is_read_once() -> None:
+    """So says what is counted; without a cluster every block reads it."""
+    sizes = {"M": 256, "N": 128, "K": 128}
+    found = [
+        {f.array: f.asked.number for f in measure(pipeline.program(machine(text)), sizes).flows}
+        for text in (COLUMNS, ALONE["no cluster"])
+    ]
+    assert found[0]["B"] * 2 == found[1]["B"] and found[0]["A"] == found[1]["A"]

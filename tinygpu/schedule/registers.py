@@ -23,7 +23,7 @@ from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.roles import roles
+from tinygpu.schedule.roles import roles, sends
 
 Held = Mapping[str, Fragment]
 
@@ -79,8 +79,7 @@ class Called:
 
     def blocks(self, ring: str) -> int:
         """Of which the slots of a ring are filled together: those of a cluster, where one sends a box to others."""
-        sent = (s.begins for s in steps(self.launch.body) if isinstance(s, Sync) and isinstance(s.begins, Sent))
-        many = any(one.parts > 1 and one.told[0] == ring for one in sent)
+        many = any(one.parts > 1 and one.told[0] == ring for one in sends(self.launch.body))
         return prod(int(a.extent.value) for a in self.launch.ranks if isinstance(a.extent, Const)) if many else 1
 
     def name(self, step: Step) -> str:

@@ -41,10 +41,13 @@ def apart(launch: Launch, arch: str = "") -> Launch:
     if not sections(launch.body):
         return launch
     body = begun(at_once(launch, cut(launch, arch).body))
-    together = any(isinstance(s, Sync) and isinstance(s.begins, Sent) and s.begins.parts > 1 for s in steps(body))
-    return replace(
-        launch, body=(*body, Sync("cluster", launch.span)) if together else body
-    )  # so that nobody sends to a block that is gone
+    together = any(one.parts > 1 for one in sends(body))
+    return replace(launch, body=(*body, Sync("cluster", launch.span)) if together else body)  # nobody sends to a block that is gone
+
+
+def sends(body: tuple[Step, ...]) -> Iterator[Sent]:
+    """What the unit is asked for."""
+    return (s.begins for s in steps(body) if isinstance(s, Sync) and isinstance(s.begins, Sent))
 
 
 def cut(launch: Launch, arch: str) -> Launch:
@@ -130,8 +133,7 @@ def maps(program: Program) -> tuple[Map, ...]:
     >>> maps(Program("m", Op("o", (), (), (), (), ()), ()))
     ()
     """
-    every = (s.begins for launch in program.launches for s in steps(apart(launch).body) if isinstance(s, Sync))
-    return tuple(dict.fromkeys(map_of(one) for one in every if isinstance(one, Sent)))
+    return tuple(dict.fromkeys(map_of(one) for launch in program.launches for one in sends(apart(launch).body)))
 
 
 def parameter(one: Map) -> str:

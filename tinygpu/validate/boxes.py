@@ -18,7 +18,8 @@ from tinygpu.category.term import Axis, Const, Term, substitute, variables
 from tinygpu.program.boxes import element, number
 from tinygpu.program.call import Boxed, Sent, Sync
 from tinygpu.program.step import If, Launch, steps
-from tinygpu.schedule.roles import apart
+from tinygpu.schedule.roles import apart, sends
+from tinygpu.schedule.wide import LAUNCHED
 from tinygpu.validate.typed import Differs
 
 Block = Mapping[str, Term]
@@ -27,9 +28,8 @@ Block = Mapping[str, Term]
 def boxes(launch: Launch, arch: str, node: ast.AST) -> None:
     """That each block of a launch gets the boxes that its program says, and as many bytes as it waits for. Raises Differs."""
     copies = [s.begins for s in steps(launch.body) if isinstance(s, Sync) and isinstance(s.begins, Boxed)]
-    around = [s.body for s in steps(apart(launch, arch).body) if isinstance(s, If)] if copies else []
-    calls = [tuple(s.begins for s in body if isinstance(s, Sync) and isinstance(s.begins, Sent)) for body in around]
-    calls = [some for some in calls if some]
+    asked = [s.body for s in steps(apart(launch, arch).body) if isinstance(s, If) and s.guard == LAUNCHED] if copies else []
+    calls = [some for some in (tuple(sends(body)) for body in asked) if some]
     if len(copies) != len(calls) or not all(map(is_whole, [launch.ranks] * len(calls), copies, calls)):
         raise Differs(node, "has other boxes copied", "what comes to a block is its box")
 
