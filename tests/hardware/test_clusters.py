@@ -220,7 +220,6 @@ def test_a_box_that_neighbours_want_is_read_once() -> None:
     """So says what is counted; without a cluster every block reads it."""
     sizes = {"M": 256, "N": 128, "K": 128}
     found = [
-        {f.array: f.asked.number for f in measure(pipeline.program(machine(text)), sizes).flows}
-        for text in (COLUMNS, ALONE["no cluster"])
+        {f.array: f.moved for f in measure(pipeline.program(machine(text)), sizes).flows} for text in (COLUMNS, ALONE["no cluster"])
     ]
     assert found[0]["B"] * 2 == found[1]["B"] and found[0]["A"] == found[1]["A"]

@@ -25,12 +25,13 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import Device, copies_later
 from tinygpu.model.problems import counted
 from tinygpu.program.arrays import strides
+from tinygpu.program.call import Sync
+from tinygpu.program.cluster import shared_along
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.ring import sections
-from tinygpu.program.step import For
+from tinygpu.program.step import For, steps
 from tinygpu.program.traverse import walk_steps
 from tinygpu.record import replace
-from tinygpu.schedule.roles import apart, sends
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note
 AGAIN = 1.5  # how often a block may ask for a sector
@@ -273,7 +274,7 @@ def in_registers(seen: Seen) -> None:
 def alone(seen: Seen) -> None:
     """TG615."""
     for launch in seen.cost.program.launches:
-        if launch.cluster and not any(one.parts > 1 for one in sends(apart(launch).body)):
+        if launch.cluster and not any(shared_along(launch, s) for s in steps(launch.body) if isinstance(s, Sync)):
             seen.problems.say("TG615.nothing", launch.ranks[0].span, names=[a.name for a in launch.ranks])
 
 

@@ -42,11 +42,10 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
 from tinygpu.program.call import Applied, Boxed, Call, Sync
-from tinygpu.program.cluster import calls, common
-from tinygpu.program.ring import sections
+from tinygpu.program.cluster import shared_along
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
-from tinygpu.program.step import Array, Assign, Fact, For, If, Launch, Program, Step, arrays_in
+from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
 from tinygpu.program.traverse import terms
 from tinygpu.record import dataclass, replace
 
@@ -148,12 +147,11 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Sync(begins=Applied() as one):
                 yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
                 list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
-            case Sync(begins=Boxed() as one):
-                lanes = tuple(takewhile(lambda inner: not isinstance(inner, Sync), rest))
-                once = conjunction(*(equal(Var(a.name), 0) for a in _sent_together(walk.program.launches[walk.number], step, one)))
+            case Sync(begins=Boxed()) if walk.wide:
                 yield Work(walk.here(axes, guard, step.span), step.word)
-                for site in _body(walk, lanes, axes, guard):  # what neighbours want too is read once
-                    far = isinstance(site, Access) and site.array.owner == "grid"
+                once = conjunction(*(equal(Var(a.name), 0) for a in shared_along(walk.program.launches[walk.number], step)))
+                for site in _body(walk, tuple(takewhile(lambda inner: not isinstance(inner, Sync), rest)), axes, guard):
+                    far = isinstance(site, Access) and site.array.owner == "grid"  # what neighbours want too is read once
                     yield replace(site, where=site.where.under(once)) if far else site
                 yield Work(walk.here(axes, guard, step.span), step.word)
             case For(axis, inner) if axis.sort == "vector" and walk.wide is not None:
@@ -174,14 +172,6 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 pass  # nothing is done
             case _:
                 assert_never(step)
-
-
-def _sent_together(launch: Launch, step: Sync, one: Boxed) -> tuple[Axis, ...]:
-    """The factors of a cluster whose blocks have a box in common, and each a part of it copied to all."""
-    here = next((s for s in sections(launch.body) if any(step is inner for inner in s.steps(launch.body))), None)
-    (layout,) = (a.layout for a in arrays_in(launch.body, "block") if a.name == one.target)
-    sent = () if here is None else calls(launch, here, one, layout)
-    return common(launch, here, one) if here is not None and any(c.parts > 1 for c in sent) else ()
 
 
 def _applied(walk: _Walk, step: Sync, one: Applied, here: Where) -> Iterator[Site]:

@@ -169,9 +169,8 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     time = tuple(f.name for f in table.values() if f.sort == "time")
     if len(whole) < len(phases):
         return None
-    made = Launch(
-        clauses.launch, grid, block, tuple(whole), time, work, kept(clauses, course.op, problems), cluster=clustered(table)
-    )
+    keeps, near = kept(clauses, course.op, problems), clustered(table)
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps, cluster=near)
     made = staged(made, clauses, course.op, table, scope, course.where)
     made = replace(made, holds=course.hand.holds(clauses.launch, course.op) if course.hand else ())
     for phase in (p for p in made.phases if p.equation.target in made.holds and across.incomplete(p)):

@@ -19,8 +19,8 @@ from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
-LEVELS = ("grid", "block")
 CLUSTER = "cluster"  # neighbours among the blocks of a grid, of which its last factors are the numbers
+LEVELS = {"grid": "grid", CLUSTER: "grid", "block": "block"}  # and the sort of their factors
 OWN = ("time", "register", "vector")
 MOST = 32  # factors of a machine; proving takes longer with each
 CARRIED = {sort: f"the {sort}" if sort in LEVELS else sort for sort in (*LEVELS, *OWN)}
@@ -49,7 +49,7 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
     carried = [(level.name, item) for level in _levels(clauses.work, scope) for item in level.factors.items]
     own = [(sort, one) for sort in OWN for c in clauses.anywhere(tree.Own) if c.sort == sort for one in c.factors]
     for level, item in (*carried, *own):
-        sort, near = ("grid", True) if level == CLUSTER else (level, False)
+        sort, near = LEVELS.get(level, level), level == CLUSTER
         match item:
             case tree.Name(name):
                 _declare(Factor(name, sort, None, item.span, clustered=near), table, scope)
@@ -66,13 +66,13 @@ def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
     seen: dict[str, tree.Level] = {}
     for level in work.levels if work else ():
         name, span = level.name, level.span
-        if name not in (*LEVELS, CLUSTER):
-            scope.problems.say("TG101.level", span, near=(*LEVELS, CLUSTER), name=name)
+        if name not in LEVELS:
+            scope.problems.say("TG101.level", span, near=LEVELS, name=name)
         elif name in seen:
             scope.problems.say("TG102.level", span, seen[name].span, name=name)
         else:
             seen[name] = level
-    return [seen[name] for name in ("grid", CLUSTER, "block") if name in seen]
+    return [seen[name] for name in LEVELS if name in seen]
 
 
 def clustered(table: Mapping[str, Factor]) -> int:

@@ -36,7 +36,7 @@ def sent(one: Boxed, layout: Layout, told: tuple[str, Term], parts: int = 1, par
     where a pattern does."""
     read, size, names = element(one), BYTES[element(one).dtype], {a.name: a for a in one.box}
     along = [next((v for v in sorted(variables(i)) if v in names), "") for i in read.index]
-    *outer, row = [number(names[v].extent) if v else 1 for v in along]
+    *outer, row = [length_of(names[v].extent) if v else 1 for v in along]
     piece, begin = layout.panels or row, dict.fromkeys(names, FIRST)
     exchanged = piece * size if layout.swizzle else 0
     at = next((n for n, extent in enumerate(outer) if extent > 1), -1)
@@ -52,7 +52,7 @@ def sent(one: Boxed, layout: Layout, told: tuple[str, Term], parts: int = 1, par
         yield Sent(near, read.tensor, origin, (*outer, piece), exchanged, size, told, parts)
 
 
-def number(extent: Term) -> int:
+def length_of(extent: Term) -> int:
     """Of a box, or of an array of the block."""
     assert isinstance(extent, Const), "such extents are numbers"
     return int(extent.value)

@@ -16,9 +16,9 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
 from tinygpu.category.owner import row_major
 from tinygpu.category.term import Axis, Const, Term, reads, substitute, variables
-from tinygpu.program.boxes import element, number, sent
-from tinygpu.program.call import Boxed, Sent
-from tinygpu.program.ring import Section
+from tinygpu.program.boxes import element, length_of, sent
+from tinygpu.program.call import Boxed, Sent, Sync
+from tinygpu.program.ring import Section, sections
 from tinygpu.program.step import Launch, arrays_in
 from tinygpu.record import replace
 
@@ -26,7 +26,7 @@ from tinygpu.record import replace
 def calls(launch: Launch, section: Section, one: Boxed, layout: Layout) -> Iterator[Sent]:
     """The calls of the unit for a box."""
     told, same = (section.enter.ring, section.enter.turn), common(launch, section, one)
-    parts, others = prod(number(a.extent) for a in same), {a.name: Const(0) for a in same}
+    parts, others = prod(length_of(a.extent) for a in same), {a.name: Const(0) for a in same}
     for call in sent(one, layout, told, parts, row_major(same)):
         first = substitute(row_major(launch.ranks), others)
         yield replace(call, mask=mask(launch, same), first=(first,)) if call.parts > 1 else call
@@ -47,6 +47,15 @@ def common(launch: Launch, section: Section, one: Boxed) -> tuple[Axis, ...]:
     return tuple(a for a in launch.ranks if a.name not in here)
 
 
+def shared_along(launch: Launch, step: Sync) -> tuple[Axis, ...]:
+    """The factors of a cluster whose blocks have parts of a box copied for each other, of a step of a launch that begins one."""
+    here = next((s for s in sections(launch.body) if any(step is inner for inner in s.steps(launch.body))), None)
+    if here is None or not isinstance(one := step.begins, Boxed):
+        return ()
+    (layout,) = (a.layout for a in arrays_in(launch.body, "block") if a.name == one.target)
+    return common(launch, here, one) if any(call.parts > 1 for call in calls(launch, here, one, layout)) else ()
+
+
 def mask(launch: Launch, same: tuple[Axis, ...]) -> int:
     """The blocks of a cluster that differ from its first one in these factors only, a bit each.
 
@@ -57,5 +66,5 @@ def mask(launch: Launch, same: tuple[Axis, ...]) -> int:
     ['0b10001', '0b1111', '0b11111111', '0b1']
     """
     place, zero = row_major(launch.ranks), {a.name: 0 for a in launch.ranks}
-    every = product(*(range(number(a.extent)) for a in same))
+    every = product(*(range(length_of(a.extent)) for a in same))
     return sum(1 << int(evaluate(place, zero | dict(zip((a.name for a in same), values, strict=True)))) for values in every)

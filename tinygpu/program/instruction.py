@@ -174,7 +174,7 @@ def box_copy(one: Sent, slots: int) -> str:
     return f"tensor_copy({len(one.extents)}, {slots}, {one.bytes}{f', {one.mask}' if one.parts > 1 else ''})"
 
 
-def together(step: Sync) -> str:
+def cluster_barrier(step: Sync) -> str:
     """What makes a call at which threads meet for which the prelude has no name: those of a cluster; empty for others."""
     text = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
     return f"matrix({text!r}, '')" if step.scope == "cluster" else ""

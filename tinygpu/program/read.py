@@ -19,7 +19,7 @@ from tinygpu.model.op import Op, Tensor, words
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
-from tinygpu.model.work import CLUSTER, extent_of
+from tinygpu.model.work import CLUSTER, LEVELS, extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied, stored
 from tinygpu.program.declared import read_array, to_array
@@ -183,14 +183,13 @@ class Reader:
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
-        levels: dict[str, tuple[Axis, ...]] = {"grid": (), CLUSTER: (), "block": ()}
+        levels: dict[str, tuple[Axis, ...]] = dict.fromkeys(LEVELS, ())
         for level in statement.levels:
             if level.name not in levels:
                 self.problems.say("TG101.of_launch", level.span, name=level.name)
                 continue
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
-        grid = levels["grid"] + levels[CLUSTER]
-        axes = grid + levels["block"]
+        axes = (grid := levels["grid"] + levels[CLUSTER]) + levels["block"]
         for position, axis in enumerate(axes):
             self.scope((*self.loops, *axes[:position])).hides(axis.name, axis.span, "the factor")
         if self.machine.program is not None:  # in a text; the names of a program are its own
@@ -225,8 +224,7 @@ class Reader:
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
-            extent = self.extent(item.extent, item.name, level != "grid", self.loops)
-            return Axis(item.name, extent, "block" if level == "block" else "grid", item.span)
+            return Axis(item.name, self.extent(item.extent, item.name, level != "grid", self.loops), LEVELS[level], item.span)
         self.problems.say("TG157.extent", item.span, level=level)
         return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from tinygpu.category.linear import polynomial
+from tinygpu.category.linear import number, polynomial
 from tinygpu.category.term import Axis, Const, Term, substitute, variables
-from tinygpu.program.boxes import element, number
+from tinygpu.program.boxes import element, length_of
 from tinygpu.program.call import Boxed, Sent, Sync
 from tinygpu.program.step import If, Launch, steps
 from tinygpu.schedule.roles import apart, sends
@@ -47,9 +47,10 @@ def is_whole(ranks: Sequence[Axis], box: Boxed, calls: Sequence[Sent]) -> bool:
     [True, False, False, False, False]
     """
     every: list[Block] = [
-        dict(zip((a.name for a in ranks), map(Const, at), strict=True)) for at in product(*(range(number(a.extent)) for a in ranks))
+        dict(zip((a.name for a in ranks), map(Const, at), strict=True))
+        for at in product(*(range(length_of(a.extent)) for a in ranks))
     ]
-    (extents, *others), whole = {along(box, call.extents) for call in calls}, tuple(number(a.extent) for a in box.box)
+    (extents, *others), whole = {along(box, call.extents) for call in calls}, tuple(length_of(a.extent) for a in box.box)
     if others or any(w % e for w, e in zip(whole, extents, strict=True)):
         return False
     cells = {*product(*(range(0, w, e) for w, e in zip(whole, extents, strict=True)))}
@@ -84,15 +85,9 @@ def begins(box: Boxed, call: Sent, here: Block, there: Block) -> tuple[int, ...]
     mine: Block = {**dict.fromkeys(names, Const(0)), **here}
     found = []
     for places, begin in ((box.index, call.near[1]), (element(box).index, call.origin)):
-        ahead = [behind(substitute(b, there), substitute(p, mine)) for p, b in zip(places, begin, strict=True)]
+        ahead = [number(polynomial(substitute(b, there) - substitute(p, mine))) for p, b in zip(places, begin, strict=True)]
         if any(a != 0 for a, p in zip(ahead, places, strict=True) if not variables(p) & names):
             return None
         found.append(tuple(a for a, p in zip(ahead, places, strict=True) if variables(p) & names))
     near, far = found
     return tuple(n for n in near if n is not None) if near == far and None not in near else None
-
-
-def behind(place: Term, begin: Term) -> int | None:
-    """How far, if that is a number."""
-    found = polynomial(place - begin)
-    return int(found.get((), 0)) if found.keys() <= {()} else None
