@@ -16,7 +16,7 @@ from tinygpu.runtime.kernel import _intrinsic
 from tinygpu.runtime.ring import _BITS32, _WAIT, _hardware, _leads, _near, _together
 
 _MOST_WARPS = 32
-_MEET = "tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;"
+_FENCED = "tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;"
 _BEGIN = """{{ .reg .pred first, leads; setp.eq.u32 first, $3, 0; setp.ne.u32 leads, $4, 0;
 @leads mbarrier.init.shared::cta.b64 [$1], 1; @leads st.shared.u32 [$2], 0;
 @leads fence.mbarrier_init.release.cluster; @leads fence.proxy.async.shared::cta;
@@ -40,7 +40,7 @@ def _warp(builder: Any) -> Any:
     return builder.lshr(_hardware(builder, "tid.x"), _BITS32(5))
 
 
-def _kept(builder: Any, kept: Any, start: Any) -> tuple[Any, Any, Any]:
+def _account(builder: Any, kept: Any, start: Any) -> tuple[Any, Any, Any]:
     """Where the address is, and of this warp the barrier and the count."""
     base = _near(builder, kept, start, 1)
     barrier = builder.add(base, builder.add(builder.shl(_warp(builder), _BITS32(3)), _BITS32(8)))
@@ -48,8 +48,8 @@ def _kept(builder: Any, kept: Any, start: Any) -> tuple[Any, Any, Any]:
 
 
 def _tensor_begin(builder: Any, kept: Any, start: Any, columns: int) -> None:
-    base, barrier, count = _kept(builder, kept, start)
-    text = _BEGIN.format(columns=columns, meet=_MEET)
+    base, barrier, count = _account(builder, kept, start)
+    text = _BEGIN.format(columns=columns, meet=_FENCED)
     _together(builder, text, base, barrier, count, _warp(builder), builder.zext(_leads(builder), _BITS32))
 
 
@@ -61,27 +61,27 @@ def _landed(builder: Any, barrier: Any, count: Any) -> Any:
 
 
 def _tensor_commit(builder: Any, kept: Any, start: Any) -> None:
-    _, barrier, count = _kept(builder, kept, start)
+    _, barrier, count = _account(builder, kept, start)
     groups = _landed(builder, barrier, count)
     _together(builder, _COMMIT, barrier, count, builder.zext(_leads(builder), _BITS32), groups)
 
 
 def _tensor_wait(builder: Any, kept: Any, start: Any, under_way: int) -> None:
     if not under_way:  # all but the last one have landed where that one ended
-        _, barrier, count = _kept(builder, kept, start)
+        _, barrier, count = _account(builder, kept, start)
         _landed(builder, barrier, count)
     _together(builder, "tcgen05.fence::after_thread_sync;")
 
 
 def _tensor_barrier(builder: Any, kept: Any, start: Any) -> None:
-    _together(builder, _MEET)
+    _together(builder, _FENCED)
 
 
 def _tensor_end(builder: Any, kept: Any, start: Any, columns: int) -> None:
     _tensor_commit(builder, kept, start)
     _tensor_wait(builder, kept, start, 0)
-    base, _, _ = _kept(builder, kept, start)
-    _together(builder, _END.format(columns=columns, meet=_MEET), _word(builder, base), _warp(builder))
+    base, _, _ = _account(builder, kept, start)
+    _together(builder, _END.format(columns=columns, meet=_FENCED), _word(builder, base), _warp(builder))
 
 
 _TENSOR: dict[str, Any] = {
