@@ -43,6 +43,7 @@ from tinygpu.simulate.sizes import admitted, lane_steps
 from tinygpu.simulate.tolerance import Mismatch, compare, fold_length, tolerance
 
 SIMULATED = 1 << 24  # lane-steps of one replay
+CERTAIN = 1 << 22  # of one on balls
 MEETINGS = 1 << 10  # faults of a run that is about races: others must not crowd them out
 REFERRED = 1 << 25  # points of the equations' folds; where there are more only some elements are compared
 ELEMENTS = 1 << 18  # of all outputs, where only some are compared
@@ -110,7 +111,7 @@ class Trial:
     def certainly(self) -> Seen:
         """What goes wrong as numbers tell that say how far they may be off; nothing where these leave open what is done."""
         try:
-            found = enclosed(self.program, self.sizes, self.inputs, self.seed or None, self.work)
+            found = enclosed(self.program, self.sizes, self.inputs, self.seed or None, self.work, CERTAIN)
         except Beyond:
             return None
         return self._made_of(self._asked(found))

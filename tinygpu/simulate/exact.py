@@ -26,12 +26,13 @@ from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import replace
 from tinygpu.simulate.fault import Fault, NeverStored, SimulationBudget
 from tinygpu.simulate.reference import reference
-from tinygpu.simulate.simulate import simulate
+from tinygpu.simulate.simulate import BUDGET, simulate
 from tinygpu.simulate.tolerance import Mismatch
 
 POINTS = 1 << 18  # of an exact run, in points of all operations: a second or two
 MOST = 1 << 12  # elements of an input
 COST = 1 << 7  # lane-steps that take as long as one of them
+SLOWER = 2  # so many of floats take as long as one of balls, of most programs
 
 
 Wrong: TypeAlias = tuple[Fault, ...] | Mismatch | None
@@ -51,15 +52,31 @@ def run(
 
 
 def enclosed(
-    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None = None, work: list[int] | None = None
+    program: Program,
+    sizes: Mapping[str, int],
+    inputs: Mapping[str, Array],
+    order: int | None = None,
+    work: list[int] | None = None,
+    budget: int = BUDGET,
 ) -> Wrong:
     """What certainly goes wrong, as far as doubles tell. Raises Beyond where they leave open what is done; IndexError and ZeroDivisionError where the
     equation has no value."""
-    return _wrong(program, BALL, sizes, inputs, order, work)
+    left = [work[0] // SLOWER] if work else None
+    try:
+        return _wrong(program, BALL, sizes, inputs, order, left, budget)
+    finally:
+        if work and left:
+            work[0] = left[0] * SLOWER
 
 
 def _wrong(
-    program: Program, dtype: str, sizes: Mapping[str, int], inputs: Mapping[str, Array], order: int | None, work: list[int] | None
+    program: Program,
+    dtype: str,
+    sizes: Mapping[str, int],
+    inputs: Mapping[str, Array],
+    order: int | None,
+    work: list[int] | None,
+    budget: int = BUDGET,
 ) -> Wrong:
     made, numbers = retyped(program, dtype), IDEAL[dtype]
     given = {t.name: load(inputs[t.name], t.dtype, exact=True) for t in program.op.inputs}
@@ -69,7 +86,7 @@ def _wrong(
     except Undefined:
         raise ZeroDivisionError("the equation has no value") from None
     try:
-        outcome = simulate(made, sizes, given, order=order, work=work)
+        outcome = simulate(made, sizes, given, order=order, work=work, budget=budget)
     except SimulationBudget as error:
         raise Beyond(str(error)) from None
     faults = tuple(f for f in outcome.faults if not (isinstance(f, NeverStored) and _nothing(wanted[f.array][f.index])))
