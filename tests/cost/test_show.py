@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+from tests.emit.test_cuda_prelude import needs_cuda
 from tests.program import library
 from tinygpu.cli import main
 from tinygpu.cost.closed import shown
@@ -108,6 +109,17 @@ def test_plain_data(capsys) -> None:
     assert naive["predicted"] and [n["code"] for n in naive["notes"]] == ["TG601"]
     assert [a["sectors"] for a in naive["accesses"]] == [512, 4096]
     assert naive["memory"][0]["asked_elements"] == {"number": 4096, "exact": True, "form": "M·N"}
+
+
+def test_a_kernel_for_one_architecture_alone_is_assembled_for_it(capsys) -> None:
+    """And is none on another device, which is said."""
+    needs_cuda()
+    assert (
+        main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16]", "--cost", "M=512", "N=512", "K=512", "--device", "h100"]) == 0
+    )
+    assert "registers a thread" in capsys.readouterr().out
+    assert main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16]", "--cost", "--device", "a100"]) == 0
+    assert "is on sm_90a, and does not run on NVIDIA A100" in capsys.readouterr().out
 
 
 PEAKS = {

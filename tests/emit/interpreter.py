@@ -11,12 +11,13 @@ import math
 import random
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from tests.emit.warps import run_block, stopping
+from tests.emit.warps import Block, run_cluster, stopping
 from tinygpu.category.dtype import DTYPE, PACKED
 from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.evaluate import evaluate
@@ -25,6 +26,7 @@ from tinygpu.emit.cuda import block_threads, cuda_source, kernel_name, kernel_pa
 from tinygpu.program.arrays import arrays, shared_bytes, shared_places, strides
 from tinygpu.program.step import Launch, Program, loops_around
 from tinygpu.schedule.roles import maps, parameter
+from tinygpu.schedule.threads import threads_of
 
 STORED = {"bool": np.uint8, **{name: np.dtype(f"uint{DTYPE[name].bits}") for name in PACKED}}
 POISON = 0x5A
@@ -143,7 +145,7 @@ class Copies:
         self.groups = {}
 
     def mine(self) -> list[list[tuple[Pointer, int, Any]]]:
-        return self.groups.setdefault(self.position.threadIdx.x, [[]])
+        return self.groups.setdefault((self.position.blockIdx.x, self.position.threadIdx.x), [[]])
 
     def wide_copy(self, count: int) -> Callable[..., None]:
         def begin(near: Pointer, to: Any, far: Pointer, start: Any) -> None:
@@ -177,10 +179,11 @@ class BlockMemory:
         launch, shared = program.launches[number], program.shared
         places, self.size = shared_places(launch)
         self.ends = {start: start + shared_bytes(shared[name]) for name, start in places.items()}
-        self.start()
-
-    def start(self) -> None:
         self.bytes = local_array(-(-self.size // 1024) * 1024, np.uint8)
+
+    def start(self, position: SimpleNamespace, block: int, memory: np.ndarray) -> None:
+        """From here on the threads of that block run, whose memory this is."""
+        position.blockIdx.x, self.bytes = block, memory
 
     def shared(self, kind: Any, start: int) -> Pointer:
         assert start % 16 == 0
@@ -272,10 +275,17 @@ def run(
             space["shared_memory"] = lambda size, here=here: here.shared
             kernel, _ = space[kernel_name(program, number)](bits, wide)
             blocks = int(evaluate(launch.blocks, sizes))
-            for position.blockIdx.x in sorted({*range(min(blocks, most)), *range(blocks - 1, blocks)} - {-1, *idle}):
-                here.start()
+            cluster = threads_of(launch.ranks)
+            firsts = {*range(0, min(blocks, most), cluster), *range(blocks - cluster, blocks, cluster)}
+            for first in sorted(firsts - {-cluster, *idle}):
                 copies.start()
-                run_block(position, [kernel(*arguments) for _ in range(block_threads(launch))], ORDERS[order])
+                each = [(n, local_array(here.bytes.shape, np.uint8)) for n in range(first, first + cluster)]
+                starts = [partial(here.start, position, *one) for one in each]
+                run_cluster(
+                    position,
+                    [Block(start, [kernel(*arguments) for _ in range(block_threads(launch))]) for start in starts],
+                    ORDERS[order],
+                )
     return {t.name: load(memory[t.name], t.dtype).reshape(shapes[t.name]) for t in program.op.outputs}
 
 

@@ -12,7 +12,7 @@ from tests.emit import fake_driver
 from tests.emit.specs_for_launchers import text
 
 OPENING = """
-import struct, sys, threading
+import ctypes, struct, sys, threading
 from types import SimpleNamespace
 import numpy as np
 from tests.emit.fake_driver import Driver
@@ -172,6 +172,17 @@ except RuntimeError as error:
     assert "TG815 newer: proved on sm_100 and newer; GPU 0 is sm_90" in str(error)
 else:
     raise AssertionError("an older GPU is refused")
+""",
+    "blocks of a cluster are launched together": """
+kernel = made.runtime._Cuda("near", None, 384, (9, 0, "a"), "key", 65536, cluster=2)
+seen = []
+fake.on_launch(1, lambda *said: seen.append(said))
+driver.cuInit(0)
+for _ in range(2):
+    kernel(SimpleNamespace(device=0), 5, 32, True, 6, 7)
+assert [(s[2], s[3], s[4], s[5], s[7][0]) for s in seen] == [(6, 384, 65536, 5, 7)] * 2, seen
+assert fake.noted().count("cuLaunchKernelEx") == 2
+assert [*(ctypes.c_uint * 4).in_dll(fake.library, "fake_cluster")] == [2, 1, 1, 2]
 """,
     # numba's own arrays, on its own driver calls: outputs are made by numba, on the GPU of the inputs.
     "arrays of numba are made and taken": """

@@ -13,7 +13,7 @@ from typing import Any
 
 WARP, GROUP = 32, 128
 MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
-INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async", "ring_", "box_copy")
+INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async", "ring_", "box_copy", "cluster_barrier")
 BARRIERS = -1  # where those of the block are, beside what warps have begun
 Thread = Generator[tuple[Any, ...], Any, None]
 
@@ -42,26 +42,61 @@ def stopping(text: str) -> Any:
     return compile(ast.fix_missing_locations(Stops().visit(ast.parse(text))), "<kernels>", "exec")
 
 
-def run_block(position: SimpleNamespace, threads: Sequence[Thread], order: Callable[[int], Sequence[int]]) -> None:
-    """Run all threads to their ends; `order(count)` says who comes first each time. Fails where some wait for what others never reach."""
-    answers: dict[int, Any] = dict.fromkeys(range(len(threads)))
-    waiting: dict[int, tuple[Any, ...]] = {}
-    ended: set[int] = set()
-    under_way: dict[int, Any] = {}
-    while len(ended) < len(threads):
-        for number in order(len(threads)):
-            if number in answers:
+class Block:
+    """The threads of a block: what they wait for, what they get, and what is under way for them. `begin` makes its memory the one at hand."""
+
+    def __init__(self, begin: Callable[[], None], threads: Sequence[Thread]):
+        self.begin, self.threads, self.ended = begin, threads, set[int]()
+        self.answers: dict[int, Any] = dict.fromkeys(range(len(threads)))
+        self.waiting: dict[int, tuple[Any, ...]] = {}
+        self.under_way: dict[int, Any] = {}
+
+    def go(self, position: SimpleNamespace, order: Callable[[int], Sequence[int]]) -> None:
+        """All that need not wait go on to where they do."""
+        self.begin()
+        for number in order(len(self.threads)):
+            if number in self.answers:
                 position.threadIdx.x = number
                 try:
-                    waiting[number] = threads[number].send(answers.pop(number))
+                    self.waiting[number] = self.threads[number].send(self.answers.pop(number))
                 except StopIteration:
-                    ended.add(number)
-        answers = met(waiting, len(threads), under_way)
-        for number in answers:
-            del waiting[number]
-        if not answers and BARRIERS in under_way and under_way[BARRIERS].land():
+                    self.ended.add(number)
+
+    def meet(self, all_here: bool) -> bool:
+        """Who has met gets what it waits for; whether anybody has. `all_here` says that all of the cluster are at one place."""
+        self.answers = dict.fromkeys(self.waiting) if all_here else met(self.waiting, len(self.threads), self.under_way)
+        for number in self.answers:
+            del self.waiting[number]
+        return bool(self.answers)
+
+
+def run_cluster(position: SimpleNamespace, blocks: Sequence[Block], order: Callable[[int], Sequence[int]]) -> None:
+    """Run all threads of blocks that know of each other to their ends; `order(count)` says who comes first each time. Fails where some wait for what others never reach."""
+    if len(blocks) > 1:
+        every = [barriers(block.under_way) for block in blocks]
+        for one in every:
+            one.cluster = every
+    while any(len(block.ended) < len(block.threads) for block in blocks):
+        for number in order(len(blocks)):
+            blocks[number].go(position, order)
+        asked = {block.waiting.get(n, ())[:2] for block in blocks for n in range(len(block.threads))}
+        ready = len(asked) == 1 and is_of_cluster(*asked)
+        if ready and "begin" in next(iter(asked))[1]:  # each block makes its own
+            for block in blocks:
+                barriers(block.under_way).call(block.waiting[0][1], [block.waiting[0][2:]])
+        gone = [block.meet(ready) for block in blocks]
+        if any(gone):
             continue
-        assert answers or not waiting, f"{len(waiting)} threads wait for ever, first at {next(iter(waiting.values()))[0]}"
+        if any(BARRIERS in block.under_way and block.under_way[BARRIERS].land() for block in blocks):
+            continue
+        waiting = [w for block in blocks for w in block.waiting.values()]
+        assert not waiting, f"{len(waiting)} threads wait for ever, first at {waiting[0]}"
+
+
+def is_of_cluster(asked: tuple[Any, ...]) -> bool:
+    """Whether the threads of all blocks of a cluster meet there: at a barrier of it, or where barriers are made to which others come."""
+    what = asked[1] if asked[:1] == ("instruction",) else ""
+    return what.startswith("barrier.cluster") if isinstance(what, str) else what[:2] == ("ring", "begin") and len(what) > 5
 
 
 def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, Any]) -> dict[int, Any]:
@@ -83,6 +118,8 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, An
             texts = {waiting[n][1] for n in lanes}
             assert len(texts) == 1 and len(lanes) == WARP, f"lanes of one warp run {texts}"
             given, (text,) = [waiting[n][2:] for n in lanes], texts
+            if is_of_cluster(("instruction", text)):
+                continue
             if not isinstance(text, str):
                 if text[:2] == ("ring", "begin") and any(waiting.get(n, ())[:2] != ("instruction", text) for n in range(count)):
                     continue  # a barrier of the block is in it

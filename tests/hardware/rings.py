@@ -16,19 +16,21 @@ PATTERN = {0: 1, 32: 2, 64: 4, 128: 8}  # pieces of 16 bytes that rows exchange
 
 
 class Barriers:
-    """The barriers of a block, by their address, and the boxes that are on their way."""
+    """The barriers of a block, by their address, in its memory; those of all blocks of its cluster, and the boxes that are on their way to this one."""
 
     def __init__(self, late: bool = True):
         self.late = late
         self.made: dict[int, SimpleNamespace] = {}
-        self.boxes: list[tuple[np.ndarray, int, np.ndarray, int]] = []
+        self.boxes: list[tuple[int, np.ndarray, int]] = []
+        self.memory = np.zeros(0, np.uint8)
+        self.cluster = [self]
 
     def land(self) -> bool:
         """The oldest box lands; whether there was one."""
         if not self.boxes:
             return False
-        elements, first, values, full = self.boxes.pop(0)
-        elements[first : first + values.size] = values
+        first, values, full = self.boxes.pop(0)
+        self.memory[first : first + values.nbytes] = values.view(np.uint8)
         self.made[full].bytes -= values.nbytes
         self.over(full)
         return True
@@ -56,11 +58,15 @@ class Barriers:
             return True
         _, what, slots, *behind = made
         place, turns = base(lanes[0][0]), {int(given[1]) for given in lanes}
+        blocks = {"begin": behind[2:], "fill": behind, "used": behind[1:]}.get(what)
+        far = self.cluster if blocks else [self]
+        assert not blocks or [*blocks] == [len(far)]
         assert len(turns) == 1
         (turn,) = turns
         if what == "begin":
+            self.memory = whole(lanes[0][0])
             for slot in range(2 * slots):
-                count = behind[slot // slots]
+                count = behind[slot // slots] * (len(far) if slot >= slots else 1)
                 fresh = SimpleNamespace(phase=0, expects=count, arrivals=count, bytes=0)
                 self.made.setdefault(place + 8 * slot, fresh)
             return True
@@ -72,12 +78,16 @@ class Barriers:
         if what == "filled":
             self.arrive(full)
         elif turn >= behind[0]:
-            self.arrive(place + 8 * (slots + (turn - behind[0]) % slots))
+            for one in far:
+                one.arrive(place + 8 * (slots + (turn - behind[0]) % slots))
         return True
 
-    def send(self, given: Sequence[Any], rank: int, slots: int, size: int) -> None:
-        """A box begins, and is not there."""
+    def send(self, given: Sequence[Any], rank: int, slots: int, size: int, mask: int = 0) -> None:
+        """A box begins, and is not there; it is on its way to each block of a mask, of which this is one."""
         near, to, tiles, turn, (tensor, extents, pattern), *corner = given
+        first, corner = (int(corner[0]), corner[1:]) if mask else (0, corner)
+        wanting = [one for n, one in enumerate(self.cluster) if mask << first >> n & 1] if mask else [self]
+        assert self in wanting and len(wanting) == max(1, mask.bit_count())
         full = base(tiles) + 8 * (int(turn) % slots)
         assert len(extents) == rank == len(corner)
         places = np.meshgrid(*(int(c) + np.arange(e) for c, e in zip(corner, extents, strict=True)), indexing="ij")
@@ -90,19 +100,24 @@ class Barriers:
         landed = address ^ (address >> 7 & (PATTERN[pattern] - 1)) << 4
         order = np.empty_like(values)
         order[(landed - address[0]) // values.itemsize] = values
-        assert size == values.nbytes
+        assert size == values.nbytes * len(wanting)
         self.made[full].bytes += size
-        first = near.first + int(to)
-        near.elements[first : first + values.size].view(np.uint8)[:] = 0x5A
-        self.boxes.append((near.elements, first, order, full))
-        if not self.late:
-            self.land()
+        for one in wanting:
+            one.memory[address[0] : address[0] + values.nbytes] = 0x5A
+            one.boxes.append((int(address[0]), order, full))
+            if not one.late:
+                one.land()
+
+
+def whole(pointer: Any) -> np.ndarray:
+    """The block's memory that a pointer is in."""
+    found: np.ndarray = pointer.elements
+    while isinstance(found.base, np.ndarray):
+        found = found.base
+    return found
 
 
 def base(pointer: Any) -> int:
     """Where a pointer points to in its block's memory, in bytes."""
-    whole = pointer.elements
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    first = pointer.elements.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    first = pointer.elements.__array_interface__["data"][0] - whole(pointer).__array_interface__["data"][0]
     return int(first + pointer.first * pointer.elements.itemsize)

@@ -20,7 +20,7 @@ from tinygpu.cost.notes import notes
 from tinygpu.cost.on_device import Filled, filled
 from tinygpu.cost.table import page
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices
+from tinygpu.hardware.arch import ARCHITECTURES, CPU, Device, device_named, devices, runs_on
 from tinygpu.report import report, wants_color
 from tinygpu.report.formats import as_dict
 
@@ -37,9 +37,8 @@ def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sourc
     machines, (arch, device), style = sized(specs, names, given), target_named(arguments.device), arguments.output_format
     shown: list[Any] = []
     for machine in machines:
-        if machine.arch == CPU:
-            if style != "json":
-                shown.append(f"{machine.title} : {machine.op.name}   is on cpu, which has no warps and no sectors to count")
+        if reason := uncounted(machine, arch, device):
+            shown += [f"{machine.title} : {machine.op.name}   {reason}"] * (style != "json")
             continue
         cost, on = cost_of(machine, given, arch, device)
         said = notes(cost, device, on)
@@ -54,6 +53,14 @@ def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sourc
     else:
         print("\n\n\n".join(shown))
     return PROVED
+
+
+def uncounted(machine: Machine, arch: str, device: Device | None) -> str:
+    """Why a machine has no cost on what was named; empty where it has."""
+    if machine.arch == CPU:
+        return "is on cpu, which has no warps and no sectors to count"
+    runs = not arch or runs_on(machine.arch, arch)
+    return "" if runs else f"is on {machine.arch}, and does not run on {device.name if device else arch}"
 
 
 def target_named(name: str | None) -> tuple[str, Device | None]:
@@ -76,7 +83,7 @@ def cost_of(machine: Machine, given: Mapping[str, int], arch: str, device: Devic
         return cost, ()
     from tinygpu.run.gate import assembled
 
-    return cost, filled(cost, arch, device, assembled(cost.program, arch, bool(cost.wide)))
+    return cost, filled(cost, arch, device, assembled(cost.program, runs_on(machine.arch, arch), bool(cost.wide)))
 
 
 def notes_of(machine: Machine) -> tuple[Diagnostic, ...]:

@@ -1,6 +1,6 @@
 """Notes: what makes a machine slower than it need be, each with the place, the number and a way out. Never an error.
 
-Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG614, in the order of the text.
+Comes in: a cost, and what is known of a device. Goes out: diagnostics TG601 to TG615, in the order of the text.
 The one idea: one function for each note, and none says more than was counted; what is said are rows of `grammar/messages.toml`.
 """
 
@@ -17,23 +17,25 @@ from tinygpu.cost.layouts import said, without_conflicts
 from tinygpu.cost.measure import SECTOR, Cost, Line
 from tinygpu.cost.on_device import Filled, hidden
 from tinygpu.cost.passing import Passing, passing
+from tinygpu.cost.seen import Seen, matters
 from tinygpu.cost.table import amount, bytes_of
 from tinygpu.cost.warps import asked_again
 from tinygpu.derive.wide import Wide, hoisted, wide_accesses, wide_in
-from tinygpu.diagnostic import Diagnostic, Span
+from tinygpu.diagnostic import Diagnostic
 from tinygpu.hardware.arch import Device, copies_later
-from tinygpu.model.problems import Problems, counted
+from tinygpu.model.problems import counted
 from tinygpu.program.arrays import strides
+from tinygpu.program.call import Sync
+from tinygpu.program.cluster import shared_along
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.ring import sections
-from tinygpu.program.step import For
+from tinygpu.program.step import For, steps
 from tinygpu.program.traverse import walk_steps
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import replace
 
 SECTORS = 2.0  # of those that could hold what is touched: more is a note
 AGAIN = 1.5  # how often a block may ask for a sector
 CACHED = 4096  # bytes of an array that any first-level cache keeps for a block: less is no note
-MATTERS = 0.02  # of all bytes moved: less is no note
 OCCUPANCY = 0.25
 IDLE = 0.25  # of the lanes
 WORK = 16  # operations and accesses of a thread between two barriers
@@ -47,23 +49,6 @@ MORE = {  # what is said under a note
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What the notes are about, and what is said."""
-
-    cost: Cost
-    device: Device | None
-    on: Sequence[Filled]
-    problems: Problems = field(default_factory=Problems)
-
-    def place(self, launch: int) -> Span:
-        """Where a launch stands."""
-        program = self.cost.program
-        here = program.launches[launch].span
-        machine = program.machine.span if program.machine else program.span
-        return next((s for s in (here, program.span, machine) if s.line), here)
-
-
 def notes(cost: Cost, device: Device | None = None, on: Sequence[Filled] = ()) -> tuple[Diagnostic, ...]:
     """`cost → what could be better`; those about occupancy and waves only where a device is given."""
     seen = Seen(cost, device, on)
@@ -73,18 +58,12 @@ def notes(cost: Cost, device: Device | None = None, on: Sequence[Filled] = ()) -
     return tuple(sorted(found, key=lambda n: (n.span.line, n.span.column, n.code)))
 
 
-def _matters(seen: Seen, line: Line) -> bool:
-    """Whether an access moves enough to be said of, and it is known where."""
-    total = seen.cost.moved
-    return not line.access.array.strided and line.moved is not None and (total is None or line.moved >= MATTERS * total)
-
-
 def scattered(seen: Seen) -> None:
     """TG601."""
     elsewhere = {(wide.tensor, wide.stores) for wide in (*_short_rows(seen), *(w for _, w in _all_narrow(seen)))}
     for line in seen.cost.lines:
         tally = line.tally
-        if line.shared or tally is None or not tally.fewest or tally.units is None or not _matters(seen, line):
+        if line.shared or tally is None or not tally.fewest or tally.units is None or not matters(seen, line):
             continue
         if (line.array, line.access.stores) in elsewhere:
             continue  # TG604 or TG605 says why
@@ -113,7 +92,7 @@ def repeated(seen: Seen) -> None:
         read = [one for one in cost.lines if one.launch == number and not one.shared and not one.access.stores]
         for name in dict.fromkeys(one.array for one in read):
             lines = [one for one in read if one.array == name]
-            if not any(_matters(seen, one) for one in lines) or any(reads(made.where.guard) for one in lines for made in one.made):
+            if not any(matters(seen, one) for one in lines) or any(reads(made.where.guard) for one in lines for made in one.made):
                 continue  # where data say how often, nobody knows
             touched, different = asked_again(launch, [made for one in lines for made in one.made], cost.sizes) or (0, 0)
             if different * SECTOR > CACHED and touched > AGAIN * different:
@@ -285,14 +264,21 @@ def in_registers(seen: Seen) -> None:
         lines = {(one.array, one.access.index): one for one in seen.cost.lines if one.launch == number and not one.access.stores}
         for one in passing(program, number):
             line = lines.get((one.element.tensor, one.element.index))
-            if line is not None and (line.moved is None or _matters(seen, line)):
+            if line is not None and (line.moved is None or matters(seen, line)):
                 found[one.step.target, one.element.tensor, one.row] = one, line  # of a ring's copies those in its loop
     for one, line in found.values():
         span = next((s for s in (one.step.span, line.span) if s.line), seen.place(line.launch))
         seen.problems.say(one.row, span, **one.words)
 
 
+def alone(seen: Seen) -> None:
+    """TG615."""
+    for launch in seen.cost.program.launches:
+        if launch.cluster and not any(shared_along(launch, s) for s in steps(launch.body) if isinstance(s, Sync)):
+            seen.problems.say("TG615.nothing", launch.ranks[0].span, names=[a.name for a in launch.ranks])
+
+
 RULES: tuple[Callable[[Seen], None], ...] = (
     scattered, conflicting, repeated, narrow, not_taken, unoccupied, few_blocks, idle, many_barriers, crowded, spilled, lane_by_lane, shallow,
-    in_registers,
+    in_registers, alone,
 )  # fmt: skip

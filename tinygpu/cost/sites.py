@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     Var,
     children,
     conjunction,
+    equal,
     negation,
     reads,
     substitute,
@@ -40,7 +41,8 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
-from tinygpu.program.call import Applied, Call, Sync
+from tinygpu.program.call import Applied, Boxed, Call, Sync
+from tinygpu.program.cluster import shared_along
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Array, Assign, Fact, For, If, Program, Step
@@ -145,6 +147,13 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
             case Sync(begins=Applied() as one):
                 yield from _applied(walk, step, one, walk.here(axes, guard, step.span))
                 list(takewhile(lambda inner: not isinstance(inner, Sync), rest))  # what its lanes do, which the hardware does
+            case Sync(begins=Boxed()) if walk.wide:
+                yield Work(walk.here(axes, guard, step.span), step.word)
+                once = conjunction(*(equal(Var(a.name), 0) for a in shared_along(walk.program.launches[walk.number], step)))
+                for site in _body(walk, tuple(takewhile(lambda inner: not isinstance(inner, Sync), rest)), axes, guard):
+                    far = isinstance(site, Access) and site.array.owner == "grid"  # what neighbours want too is read once
+                    yield replace(site, where=site.where.under(once)) if far else site
+                yield Work(walk.here(axes, guard, step.span), step.word)
             case For(axis, inner) if axis.sort == "vector" and walk.wide is not None:
                 yield from _vector(walk, step, axes, guard)
             case For(axis, inner):

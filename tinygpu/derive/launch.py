@@ -41,7 +41,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     read_at_all(build, body)
     check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
     body = in_order_alone(body) if build.core else ringed(build, body) if build.block else body
-    return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span)
+    return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span, cluster=launch.cluster)
 
 
 def begin(build: Build, machine: model.Machine, launch: model.Launch) -> tuple[model.Launch, tuple[Plan, ...]]:

@@ -99,7 +99,7 @@ class Parts:
         made = reader.inner(body, (*whole.grid, *whole.block))
         read_at_all(self.build, made)
         self.launch = None
-        return Launch(whole.grid, whole.block, (*self.build.locals, *made), launch.span)
+        return Launch(whole.grid, whole.block, (*self.build.locals, *made), launch.span, cluster=whole.cluster)
 
     # ── names ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -72,7 +72,7 @@ class CudaBody(Body):
             case _:
                 first = self.called.elements(step)
         sent = step.begins if isinstance(step, Sync) and isinstance(step.begins, Sent) else None
-        more = (self.scope.names[parameter(map_of(sent))], *map(self.scope.text, sent.origin)) if sent else ()
+        more = (self.scope.names[parameter(map_of(sent))], *map(self.scope.text, (*sent.first, *sent.origin))) if sent else ()
         return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first], more)
 
     def array(self, step: Array) -> Lines:

@@ -78,6 +78,18 @@ def known(name: str) -> bool:
     return name == CPU or name.rstrip("af") in ARCHITECTURES
 
 
+def runs_on(least: str, name: str) -> str:
+    """The architecture for which a kernel that was made for `least` is assembled on another one: with its letter; empty where it does not run there.
+
+    >>> runs_on("sm_90a", "sm_90"), runs_on("sm_80", "sm_90"), runs_on("", "sm_75"), runs_on("sm_90a", "sm_100"), runs_on("sm_90", "sm_80"), runs_on("sm_100f", "sm_103")
+    ('sm_90a', 'sm_90', 'sm_75', '', '', 'sm_103f')
+    """
+    (first, letter), here = ((least.rstrip("af"), least[len(least.rstrip("af")) :]) if least else ("", "")), name.rstrip("af")
+    wanted, there = (int(one.removeprefix("sm_") or 0) for one in (first, here))
+    same = there == wanted if letter == "a" else there // 10 == wanted // 10 if letter else True
+    return (here + letter if letter else name) if same and there >= wanted else ""
+
+
 def copies_later(name: str) -> bool:
     """Whether an architecture has copies that land later; the empty name is every one that has.
 

@@ -16,10 +16,11 @@ from tinygpu.category.dtype import DTYPE
 from tinygpu.category.term import Const, Term, conjunction, equal
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.op import Op
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 
 TOGETHER: Mapping[str, int] = {"warp": 32, "warpgroup": 128}  # and how many threads of a block come together
 WORD = 32  # bits of a register
+ACROSS, ALONG = 128, 512  # lanes and columns of tensor memory, of 32 bits each
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ Digits = tuple[Digit, ...]  # the most significant first
 @dataclass(frozen=True, slots=True)
 class Operand:
     """`kind` says where it lies: a `fragment` in registers; `rows` in shared memory, each named by a lane; behind a `descriptor`, with elements
-    side by side along the axis `beside`. `places` are the digits of each of its indices; `cells` those of a register's number, or of the number of
-    the lane that names a row; `lanes` those of a lane's."""
+    side by side along the axis `beside`; in `tensor` memory. `places` are the digits of each of its indices; `cells` those of a register's number, of the number of
+    the lane that names a row, or of a column of tensor memory, of which `across` are the lanes; `lanes` are those of a thread's number."""
 
     name: str
     dtype: str
@@ -47,6 +48,7 @@ class Operand:
     cells: Digits = ()
     lanes: Digits = ()
     beside: int = 0
+    across: Digits = ()
 
     @property
     def count(self) -> int:
@@ -70,6 +72,16 @@ class Operand:
     def cell(self, index: Sequence[Term]) -> Term:
         """Which of its lane's elements it is; of rows, which lane names the row that it is in."""
         return joined(self.cells, self.digits(index))
+
+    def row_of(self, index: Sequence[Term]) -> Term:
+        """The lane of tensor memory that has an element; digits that are no index's are 0 there."""
+        return joined(self.across, {**{d.name: Const(0) for d in self.across}, **self.digits(index)})
+
+    @property
+    def shared_out(self) -> Operand:
+        """The operand as threads do it together: of one in tensor memory, where no thread has anything, each thread does the elements of its digits."""
+        mine = tuple(d for place in self.places for d in place if d not in self.lanes)
+        return replace(self, kind="fragment", cells=mine) if self.kind == "tensor" else self
 
     def index(self, lane: Term, cell: Term) -> tuple[Term, ...]:
         """The element that a lane has in a cell: the inverse of both."""

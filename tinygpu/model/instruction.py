@@ -22,6 +22,7 @@ from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.op import Op, variants
 from tinygpu.model.problems import Problems, head, listing
 from tinygpu.model.scope import Scope
+from tinygpu.model.tensor_memory import instruction_descriptor, misfits, unshared
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
@@ -133,12 +134,16 @@ class Whole:
         self.known()
         lanes = self.lanes()
         operands = tuple(self.operand(o, lanes) for o in one.operands if lanes)
-        written = self.written(words)
+        made = tuple(o for o in operands if o is not None)
+        whole = len(self.scope.problems) == before
+        for message, values in unshared(self.op, one.level, made) if whole else ():
+            self.scope.problems.say(message, head(one.span, f"instruction {one.name}"), **values)
+        product = instruction_descriptor(self.op, made) if whole else 0
+        written = self.written(words if product is None else {**words, "idesc": hex(product)})
         if len(self.scope.problems) > before:
             return None
         update = next(line.update for line in one.body if isinstance(line, tree.Assign))
         archs, isa = tuple(a.name for a in one.archs), next((q.text for q in self.quoted("isa")), "")
-        made = tuple(o for o in operands if o is not None)
         return Instruction(one.name, self.op, update, one.level, made, archs, one.unit or "", written, isa, one.span)
 
     def known(self) -> None:
@@ -219,21 +224,24 @@ class Whole:
         lanes = {d.name: d for d in operand.lanes}
         places = tuple(tuple(self.digits(b.value, lanes)) for b in line.bindings)
         all_of = {d.name: d for place in places for d in place}
+        across = tuple(self.digits(line.across, {**all_of, **lanes})) if line.across else ()
         cells = tuple(self.digits(line.cells, all_of))
         if len(self.scope.problems) > before:
             return None
         for binding, place, extent in zip(line.bindings, places, operand.shape, strict=True):
             if (count := prod(d.extent for d in place)) != extent:
                 say("TG181.product", binding.span, count=count, index=binding.indices[0], wanted=extent, name=operand.name)
-        own = operand.lanes if line.kind == "fragment" else ()
+        own = {"fragment": operand.lanes, "tensor": across}.get(line.kind, ())
         self.once([d.name for place in places for d in place], line.span)
         inside = [d.name for d in (*own, *cells)]
         self.once(inside, line.span)
-        if line.kind == "fragment" and len(self.scope.problems) == before and (lost := set(inside) ^ set(all_of)):
+        idle = {d.name for d in across} - set(all_of)  # lanes of tensor memory may have nothing
+        if own and len(self.scope.problems) == before and (lost := set(inside) ^ set(all_of) ^ idle):
             say("TG181.lost", line.span, name=operand.name, digit=min(lost))
-        if len(self.scope.problems) > before:
-            return None
-        return replace(operand, places=places, cells=cells)
+        found = replace(operand, places=places, cells=cells, across=across)
+        for message, words in misfits(found) if line.kind == "tensor" else ():
+            say(message, line.span, **words)
+        return None if len(self.scope.problems) > before else found
 
     def once(self, names: Sequence[str], span: Span) -> None:
         """Says which digit stands twice."""

@@ -24,7 +24,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.special import kept, reduced, special
 from tinygpu.model.stage import staged
 from tinygpu.model.view import VIEW
-from tinygpu.model.work import Factor, Placement, by_index, with_written_extents
+from tinygpu.model.work import CLUSTER, Factor, Placement, by_index, clustered, with_written_extents
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 
@@ -169,7 +169,8 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
     time = tuple(f.name for f in table.values() if f.sort == "time")
     if len(whole) < len(phases):
         return None
-    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, kept(clauses, course.op, problems))
+    keeps, near = kept(clauses, course.op, problems), clustered(table)
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps, cluster=near)
     made = staged(made, clauses, course.op, table, scope, course.where)
     made = replace(made, holds=course.hand.holds(clauses.launch, course.op) if course.hand else ())
     for phase in (p for p in made.phases if p.equation.target in made.holds and across.incomplete(p)):
@@ -262,7 +263,7 @@ def explicit(clauses: Clauses, table: Mapping[str, Factor], scope: Scope, place:
             example = "ceil(n / 256)" if factor.sort == "grid" else "256"
             problems.say("TG138.program", factor.span, name=factor.name, example=example)
     grid, block = (_axes(sort, table, {}, problems) for sort in ("grid", "block"))
-    return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place),)
+    return (Launch(clauses.launch, grid, block, (), (), clauses.work.span if clauses.work else place, cluster=clustered(table)),)
 
 
 def _phase(
@@ -292,7 +293,8 @@ def _axes(sort: str, table: Mapping[str, Factor], inferred: Mapping[str, tuple[T
         extent = factor.extent if factor.extent is not None else inferred.get(factor.name, (None, ""))[0]
         if extent is None or extent.dtype == UNKNOWN:
             continue  # said already
-        if sort == "block" and not isinstance(extent, Const):
-            problems.say("TG136.work", factor.span, name=factor.name)
+        if (sort == "block" or factor.clustered) and not isinstance(extent, Const):
+            level, example = (CLUSTER, 2) if factor.clustered else (sort, 256)
+            problems.say("TG136.work", factor.span, name=factor.name, level=level, example=example)
         axes.append(Axis(factor.name, extent, sort, factor.span))
     return tuple(axes)

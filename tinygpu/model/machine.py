@@ -62,6 +62,7 @@ class Launch:
     keeps: tuple[Keep, ...] = ()
     leaves: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
+    cluster: int = 0
     holds: tuple[str, ...] = ()
 
 

@@ -51,6 +51,9 @@ def without_use(clauses: Clauses, own: Sequence[Instruction], scope: Scope) -> t
     if not found:
         say("TG184.name", clause.span, near=library(), name=clause.name)
         return clauses, None
+    if any(o.kind == "tensor" for o in found[0].operands):
+        say("TG184.tensor", clause.span, name=clause.name)
+        return clauses, None
     boxes, pairs = (
         extents(found[0]),
         [i for i in clause.indices.items if isinstance(i, tree.Sized) and isinstance(i.extent, tree.Name)],

@@ -19,7 +19,8 @@ from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 
-LEVELS = ("grid", "block")
+CLUSTER = "cluster"  # neighbours among the blocks of a grid, of which its last factors are the numbers
+LEVELS = {"grid": "grid", CLUSTER: "grid", "block": "block"}  # and the sort of their factors
 OWN = ("time", "register", "vector")
 MOST = 32  # factors of a machine; proving takes longer with each
 CARRIED = {sort: f"the {sort}" if sort in LEVELS else sort for sort in (*LEVELS, *OWN)}
@@ -27,13 +28,14 @@ CARRIED = {sort: f"the {sort}" if sort in LEVELS else sort for sort in (*LEVELS,
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor: `sort` is grid, block, time, register or vector; `extent` is None where it is to be inferred."""
+    """A factor: `sort` is grid, block, time, register or vector; `extent` is None where it is to be inferred. Of a grid some say which block of its cluster it is."""
 
     name: str
     sort: str
     extent: Term | None
     span: Span
     extent_span: Span = NOWHERE
+    clustered: bool = False
 
     @property
     def carried(self) -> bool:
@@ -46,14 +48,15 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
     table: dict[str, Factor] = {}
     carried = [(level.name, item) for level in _levels(clauses.work, scope) for item in level.factors.items]
     own = [(sort, one) for sort in OWN for c in clauses.anywhere(tree.Own) if c.sort == sort for one in c.factors]
-    for sort, item in (*carried, *own):
+    for level, item in (*carried, *own):
+        sort, near = LEVELS.get(level, level), level == CLUSTER
         match item:
             case tree.Name(name):
-                _declare(Factor(name, sort, None, item.span), table, scope)
+                _declare(Factor(name, sort, None, item.span, clustered=near), table, scope)
             case tree.Sized(name, extent):
-                _declare(Factor(name, sort, extent_of(extent, scope), item.span, extent.span), table, scope)
+                _declare(Factor(name, sort, extent_of(extent, scope), item.span, extent.span, near), table, scope)
             case _:
-                scope.problems.say("TG127.level", item.span, level=sort)
+                scope.problems.say("TG127.level", item.span, level=level)
     if len(table) > MOST:
         scope.problems.say("TG145.factors", list(table.values())[MOST].span, most=MOST, count=len(table), number=MOST + 1)
     return table
@@ -63,15 +66,18 @@ def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
     seen: dict[str, tree.Level] = {}
     for level in work.levels if work else ():
         name, span = level.name, level.span
-        if name == "cluster":
-            scope.problems.say("TG109.cluster", span)
-        elif name not in LEVELS:
+        if name not in LEVELS:
             scope.problems.say("TG101.level", span, near=LEVELS, name=name)
         elif name in seen:
             scope.problems.say("TG102.level", span, seen[name].span, name=name)
         else:
             seen[name] = level
     return [seen[name] for name in LEVELS if name in seen]
+
+
+def clustered(table: Mapping[str, Factor]) -> int:
+    """How many of the grid's factors, the last ones, say which block of its cluster it is."""
+    return sum(f.clustered for f in table.values())
 
 
 def extent_of(expr: tree.Expr, scope: Scope) -> Term:

@@ -43,9 +43,24 @@ def limits(program: Program, trace: Trace) -> Iterator[Claim]:
         yield Obligation(
             "limits", "TG401", "a block has no threads", "a block has a thread", hypotheses, threads >= 1, labels, help
         )
+        if launch.cluster:
+            yield _cluster(launch, arch, hypotheses)
         yield _registers(program, launch, arch)
         if in_block(launch):
             yield _memory(program, launch, arch)
+
+
+def _cluster(launch: Launch, arch: Arch, hypotheses: tuple[Term, ...]) -> Obligation:
+    blocks, most = points(launch.ranks), arch.blocks_per_cluster
+    title = f"a cluster has {text(blocks)} blocks; {arch.name} allows {most if most > 1 else 'none'}"
+    help = (
+        "make a factor of the cluster smaller, and give the rest to the grid"
+        if most > 1
+        else "name an architecture that has clusters: on sm_90"
+    )
+    labels = tuple(Label(a.span, "a factor of the cluster") for a in launch.ranks)
+    sentence = f"a cluster has at most {most} blocks on {arch.name}"
+    return Obligation("limits", "TG407", title, sentence, hypotheses, blocks <= most, labels, help)
 
 
 def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:

@@ -18,6 +18,7 @@ from tinygpu.category.term import App, Const, Read, Term, Var, conjuncts, substi
 from tinygpu.program.call import Boxed, Sent
 from tinygpu.program.descriptor import PIECE, pattern
 
+FIRST: Term = Const(0)
 LARGEST = 256  # of a box, along an axis
 MOST_AXES = 5
 START = 128  # bytes, at multiples of which a box without a pattern begins
@@ -30,19 +31,28 @@ def element(one: Boxed) -> Read:
     return value
 
 
-def sent(one: Boxed, layout: Layout, told: tuple[str, Term]) -> Iterator[Sent]:
-    """The calls of the unit: rows that are cut into panels are so many boxes."""
+def sent(one: Boxed, layout: Layout, told: tuple[str, Term], parts: int = 1, part: Term = FIRST) -> Iterator[Sent]:
+    """The calls of the unit: rows that are cut into panels are so many boxes. Of each only a part is sent, where a box has so many that begin
+    where a pattern does."""
     read, size, names = element(one), BYTES[element(one).dtype], {a.name: a for a in one.box}
-    *outer, row = [next((number(names[v].extent) for v in sorted(variables(i)) if v in names), 1) for i in read.index]
-    piece, zero = layout.panels or row, {name: Const(0) for name in names}
-    for at in range(row // piece):
-        begin = {**zero, one.box[-1].name: Const(at * piece)}
+    along = [next((v for v in sorted(variables(i)) if v in names), "") for i in read.index]
+    *outer, row = [length_of(names[v].extent) if v else 1 for v in along]
+    piece, begin = layout.panels or row, dict.fromkeys(names, FIRST)
+    exchanged = piece * size if layout.swizzle else 0
+    at = next((n for n, extent in enumerate(outer) if extent > 1), -1)
+    if at < 0 or outer[at] % parts or prod(outer) // parts * piece * size % (8 * exchanged or START):
+        parts = 1
+    if parts > 1:
+        outer[at] //= parts
+        begin[along[at]] = part * outer[at]
+    for ahead in range(0, row, piece):
+        begin[one.box[-1].name] = Const(ahead)
         near = one.target, tuple(substitute(i, begin) for i in one.index)
         origin = tuple(substitute(i, begin) for i in read.index)
-        yield Sent(near, read.tensor, origin, (*outer, piece), piece * size if layout.swizzle else 0, size, told)
+        yield Sent(near, read.tensor, origin, (*outer, piece), exchanged, size, told, parts)
 
 
-def number(extent: Term) -> int:
+def length_of(extent: Term) -> int:
     """Of a box, or of an array of the block."""
     assert isinstance(extent, Const), "such extents are numbers"
     return int(extent.value)

@@ -43,7 +43,12 @@ class Call:
 
 
 # where threads wait for each other, and how
-SCOPES: Mapping[str, str] = {"block": "cuda.syncthreads", "warp": "cuda.syncwarp", "instruction": "cuda.syncwarp"}
+SCOPES: Mapping[str, str] = {
+    "block": "cuda.syncthreads",
+    "warp": "cuda.syncwarp",
+    "instruction": "cuda.syncwarp",
+    "cluster": "cluster_barrier",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,8 @@ class Boxed:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A copy of a box, as one call of the unit: from where on in the block's memory and in the tensor, how large, and the turn of the ring that is told."""
+    """A copy of a box, as one call of the unit: from where on in the block's memory and in the tensor, how large, and the turn of the ring that is told. Where blocks of
+    a cluster want the same box, each has one of its `parts` sent to all of them: to those of `mask`, counted from number `first` of the cluster on."""
 
     near: tuple[str, tuple[Term, ...]]
     tensor: str
@@ -84,17 +90,20 @@ class Sent:
     pattern: int
     size: int
     told: tuple[str, Term]
+    parts: int = 1
+    mask: int = 0
+    first: tuple[Term, ...] = ()
 
     def mapped(self, change: Callable[[Term], Term]) -> Sent:
         """With other terms for the places."""
         (name, place), (ring, turn) = self.near, self.told
-        near, origin = (name, tuple(map(change, place))), tuple(map(change, self.origin))
-        return replace(self, near=near, origin=origin, told=(ring, change(turn)))
+        near, origin, first = (name, tuple(map(change, place))), tuple(map(change, self.origin)), tuple(map(change, self.first))
+        return replace(self, near=near, origin=origin, told=(ring, change(turn)), first=first)
 
     @property
     def bytes(self) -> int:
-        """Of the box."""
-        return prod(self.extents) * self.size
+        """That land in the memory of a block, of all parts."""
+        return prod(self.extents) * self.size * self.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,13 @@ class Sync(Call):
     @property
     def together(self) -> str:
         """Of whom all come here."""
-        return self.begins.instruction.level if isinstance(self.begins, Applied) else "block" if self.scope == "block" else "warp"
+        return (
+            self.begins.instruction.level
+            if isinstance(self.begins, Applied)
+            else "block"
+            if self.scope in ("block", "cluster")
+            else "warp"
+        )
 
     @property
     def noun(self) -> str:

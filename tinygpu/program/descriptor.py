@@ -20,6 +20,7 @@ from tinygpu.model.collective import Instruction, Operand
 PIECE = 16  # bytes that stay together
 ROWS = 8  # of a pattern
 MODES = {128: 1, 64: 2, 32: 3}  # bytes of a row, and what its pattern is called
+FIFTH = 1 << 46  # the fifth generation says so in three bits, and what the pattern is called in three, twice that number
 
 
 def descriptor(one: Instruction, operand: Operand, extents: Sequence[int], layout: Layout) -> int | str:
@@ -30,6 +31,8 @@ def descriptor(one: Instruction, operand: Operand, extents: Sequence[int], layou
     >>> a, b, panels = one.operand("a"), one.operand("b"), Layout(swizzle=(3, 3, 3), panels=64)
     >>> hex(descriptor(one, a, (128, 64), Layout(swizzle=(3, 3, 3)))), hex(descriptor(one, b, (64, 128), panels))
     ('0x4000004000010000', '0x4000004002000000')
+    >>> hex(descriptor(shipped("tcgen05_m128n128k16")[0], a, (128, 64), Layout(swizzle=(3, 3, 3))))
+    '0x4000404000010000'
     >>> descriptor(one, b, (64, 128), Layout(swizzle=(3, 3, 4)))
     'its rows are 256 bytes'
     """
@@ -45,7 +48,8 @@ def descriptor(one: Instruction, operand: Operand, extents: Sequence[int], layou
     if not folded(one, operand) and operand.shape[operand.beside] * size % width:
         return f"a tile is no whole number of pieces of {width} bytes"
     lead = PIECE if folded(one, operand) else rows * width
-    return MODES[width] << 62 | (ROWS * width // PIECE) << 32 | (lead // PIECE) << 16
+    fifth = FIFTH if any(o.kind == "tensor" for o in one.operands) else 0
+    return MODES[width] << 62 | fifth | (ROWS * width // PIECE) << 32 | (lead // PIECE) << 16
 
 
 def pattern(width: int, size: int) -> tuple[int, int, int] | None:

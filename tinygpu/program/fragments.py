@@ -119,7 +119,7 @@ class Fragments:
             known = dict.fromkeys(f"{o.dtype} {o.name}" for o in operands) or [
                 o.name for o in instruction.operands if o.kind == "fragment"
             ]
-            say("TG182.operand", one.span, name=one.instruction, operand=one.operand, dtype=one.dtype, known=[*known])
+            say("TG182.operand", one.span, name=one.instruction, operand=one.operand, dtype=one.dtype, known=[*known] or "none")
             return
         numbers = tuple(index(e, self.reader.constants()) for e in one.extents)
         extents = tuple(int(n.value) for n in numbers if isinstance(n, Const))

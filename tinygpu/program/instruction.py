@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Sent, Wait
+from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Sent, Sync, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -150,22 +150,31 @@ def set_registers(step: Registers) -> str:
     return f"registers({step.count}, {step.way!r})"
 
 
-def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int]) -> str:
-    """What makes a call of a ring of so many slots, which so many warps fill, and use.
+def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int], blocks: int = 1) -> str:
+    """What makes a call of a ring of so many slots, which so many warps fill, and use; those of so many blocks, that fill the slots of each other.
 
     >>> from tinygpu.category.term import Const
     >>> [of_ring(one, 4, (1, 8)) for one in (Enter("r", "begin", Const(0)), Enter("r", "use", Const(0)), Leave("r", "use", Const(0), 1))]
     ["ring('begin', 4, 1, 8)", "ring('use', 4)", "ring('used', 4, 1)"]
+    >>> [of_ring(one, 4, (1, 8), 2) for one in (Enter("r", "begin", Const(0)), Enter("r", "fill", Const(0)), Leave("r", "use", Const(0), 1))]
+    ["ring('begin', 4, 1, 8, 2)", "ring('fill', 4, 2)", "ring('used', 4, 1, 2)"]
     """
+    more = f", {blocks}" if blocks > 1 else ""
     match step:
         case Enter(_, "begin"):
-            return f"ring('begin', {slots}, {roles[0]}, {roles[1]})"
+            return f"ring('begin', {slots}, {roles[0]}, {roles[1]}{more})"
         case Enter(_, way):
-            return f"ring({way!r}, {slots})"
+            return f"ring({way!r}, {slots}{more if way == FILL else ''})"
         case Leave(_, way, _, behind):
-            return f"ring('filled', {slots})" if way == FILL else f"ring('used', {slots}, {behind})"
+            return f"ring('filled', {slots})" if way == FILL else f"ring('used', {slots}, {behind}{more})"
 
 
 def box_copy(one: Sent, slots: int) -> str:
     """What makes the copy of a box, which a ring of so many slots is told of."""
-    return f"tensor_copy({len(one.extents)}, {slots}, {one.bytes})"
+    return f"tensor_copy({len(one.extents)}, {slots}, {one.bytes}{f', {one.mask}' if one.parts > 1 else ''})"
+
+
+def cluster_barrier(step: Sync) -> str:
+    """What makes a call at which threads meet for which the prelude has no name: those of a cluster; empty for others."""
+    text = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
+    return f"matrix({text!r}, '')" if step.scope == "cluster" else ""

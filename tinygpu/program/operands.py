@@ -53,7 +53,12 @@ class Operands:
 
     def chosen(self, one: tree.Instruct) -> Instruction | None:
         """The instruction of that name for operands like these; None after a message."""
-        known = self.called(one.name, one.span)
+        known, arch = self.called(one.name, one.span), self.reader.machine.arch or ARCHITECTURES[1]
+        if any(o.kind == "tensor" for i in known for o in i.operands):
+            there = any(has(arch, needed) for i in known for needed in i.archs)
+            words = {"name": one.name, "arch": arch, "known": list(dict.fromkeys(a for i in known for a in i.archs))}
+            self.say("TG182.tensor" if there else "TG182.arch", one.span, **words)
+            return None
         fitting = [i for i in known if len(i.operands) == len(one.operands) and all(map(self.fits, i.operands, one.operands))]
         if known and not fitting:
             takes = dict.fromkeys(

@@ -19,7 +19,7 @@ from tinygpu.model.op import Op, Tensor, words
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import condition
-from tinygpu.model.work import extent_of
+from tinygpu.model.work import CLUSTER, LEVELS, extent_of
 from tinygpu.program.arrays import names_of
 from tinygpu.program.copy import copied, stored
 from tinygpu.program.declared import read_array, to_array
@@ -131,7 +131,7 @@ class Reader:
                 return tuple(self.parts.alone(self, body))
             given, self.depth = self.machine.launches[0], 1
             steps = self.steps(written_out(self, body, given.block), given.grid + given.block)
-            return (Launch(given.grid, given.block, steps, given.span),)
+            return (Launch(given.grid, given.block, steps, given.span, cluster=given.cluster),)
         return tuple(self.sequence(body))
 
     def sequence(self, body: tuple[tree.Statement, ...]) -> Iterator[Launch]:
@@ -183,13 +183,13 @@ class Reader:
 
     def launch(self, statement: tree.LaunchStatement) -> Launch:
         """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
-        levels: dict[str, tuple[Axis, ...]] = {"grid": (), "block": ()}
+        levels: dict[str, tuple[Axis, ...]] = dict.fromkeys(LEVELS, ())
         for level in statement.levels:
             if level.name not in levels:
                 self.problems.say("TG101.of_launch", level.span, name=level.name)
                 continue
             levels[level.name] = tuple(a for item in level.factors.items if (a := self.carried(item, level.name)))
-        axes = levels["grid"] + levels["block"]
+        axes = (grid := levels["grid"] + levels[CLUSTER]) + levels["block"]
         for position, axis in enumerate(axes):
             self.scope((*self.loops, *axes[:position])).hides(axis.name, axis.span, "the factor")
         if self.machine.program is not None:  # in a text; the names of a program are its own
@@ -197,7 +197,7 @@ class Reader:
         self.around = len(self.listed)
         body = self.inner(written_out(self, statement.body, levels["block"]), (*axes, *self.loops))
         self.stored |= written(body) & {t.name for t in self.op.outputs}
-        return Launch(levels["grid"], levels["block"], body, statement.span, self.loops)
+        return Launch(grid, levels["block"], body, statement.span, self.loops, len(levels[CLUSTER]))
 
     def named(self, name: str) -> str:
         """What an array is called in the program: as in the text, unless an earlier launch has one of that name."""
@@ -224,7 +224,7 @@ class Reader:
     def carried(self, item: tree.Expr, level: str) -> Axis | None:
         """A factor of a level, with its extent."""
         if isinstance(item, tree.Sized):
-            return Axis(item.name, self.extent(item.extent, item.name, level == "block", self.loops), level, item.span)
+            return Axis(item.name, self.extent(item.extent, item.name, level != "grid", self.loops), LEVELS[level], item.span)
         self.problems.say("TG157.extent", item.span, level=level)
         return Axis(item.name, Const(1), level, item.span) if isinstance(item, tree.Name) else None  # so that its name is known
 

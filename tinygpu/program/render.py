@@ -12,6 +12,7 @@ from typing import Any
 
 from tinygpu.category.term import Axis
 from tinygpu.model.op import needed
+from tinygpu.model.work import CLUSTER
 from tinygpu.program.declared import to_array
 from tinygpu.program.expression import expression
 from tinygpu.program.statement import to_statements
@@ -118,7 +119,12 @@ def recut(program: Program) -> bool:
 
 def levels(launch: Launch) -> tuple[tree.Level, ...]:
     """`launch → grid = (…), block = (…)`."""
-    return (tree.Level("grid", group(launch.grid)), tree.Level("block", group(launch.block)))
+    near = (tree.Level(CLUSTER, group(launch.ranks)),) if launch.cluster else ()
+    return (
+        tree.Level("grid", group(launch.grid[: len(launch.grid) - launch.cluster])),
+        *near,
+        tree.Level("block", group(launch.block)),
+    )
 
 
 def group(axes: tuple[Axis, ...]) -> tree.Group:

@@ -130,7 +130,8 @@ class Launch:
     """One kernel: every point of `grid` is a block, every point of `block` (row-major) a thread, and each runs `body`.
 
     Launches run one after the other. Blocks of one launch know nothing of each other. `turns` are the loops around it, outermost first: launches
-    next to each other in one loop, whose name no other has, go in turn (`loops_around`).
+    next to each other in one loop, whose name no other has, go in turn (`loops_around`). `cluster` is how many of the grid's factors, the last ones, number the
+    blocks of a cluster, which run at one time.
     """
 
     grid: tuple[Axis, ...]
@@ -138,6 +139,12 @@ class Launch:
     body: tuple[Step, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     turns: tuple[Axis, ...] = ()
+    cluster: int = 0
+
+    @property
+    def ranks(self) -> tuple[Axis, ...]:
+        """The grid's last factors, that say which block of its cluster it is."""
+        return self.grid[len(self.grid) - self.cluster :]
 
     @property
     def axes(self) -> tuple[Axis, ...]:

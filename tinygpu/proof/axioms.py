@@ -71,6 +71,11 @@ AXIOMS: Mapping[str, Axiom] = {
         "what units read and write in turn needs no fence between",
         f'{PTX}, "cp.async.bulk.tensor"; {PTX}, "Tensor swizzling modes"',
     ),
+    "cluster": Axiom(
+        "blocks of a cluster run at one time and number themselves by its factors; a part of a box is written at one place of the memory of each block that is named, and "
+        "counted at its mbarrier there; that slots which blocks fill together are given back by all of them in time is proved",
+        f'{GUIDE}, "Thread Block Clusters"; {PTX}, "cp.async.bulk.tensor"; {PTX}, "mapa"; tests/proof/test_cluster_protocol.py',
+    ),
     "shared memory": Axiom(
         "a block's shared memory is its own, and has its declared size and alignment", f'{PTX}, "State Spaces: .shared"'
     ),
@@ -91,6 +96,7 @@ PENDING = {COPY: "asynchronous copy", TENSOR: "tensor copy"}  # of what a step b
 def axioms(program: Program) -> tuple[str, ...]:
     """The names of the assumptions that a program makes, in the order of the table."""
     found = {"launches in order"} if len(program.launches) > 1 else set()
+    found |= {"cluster"} if any(launch.cluster for launch in program.launches) else set()
     for step in program.steps:
         match step:
             case Sync():

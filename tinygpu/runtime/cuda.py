@@ -84,18 +84,23 @@ def _arch(arch: tuple[Any, ...]) -> str:
 class _Cuda:
     """The kernel of one launch: `make(bits, wide)` gives its function and signature; compiled for each architecture that it meets.
     `least` is the architecture that it was proved on, with a letter where no newer one has what it takes. `shared` are the bytes of a block's memory that
-    the launch gives, where they are more than a kernel may have by itself; `maps` is how many tensors the wide one copies boxes of."""
+    the launch gives, where they are more than a kernel may have by itself; `maps` is how many tensors the wide one copies boxes of, `cluster` how many blocks run
+    at one time and know of each other."""
 
-    def __init__(self, name: str, make: Any, threads: int, least: tuple[Any, ...], key: str, shared: int = 0, *, maps: int = 0):
-        self.name, self.make, self.threads, self.least, self.key, self.shared, self.maps = (
-            name,
-            make,
-            threads,
-            least,
-            key,
-            shared,
-            maps,
-        )
+    def __init__(
+        self,
+        name: str,
+        make: Any,
+        threads: int,
+        least: tuple[Any, ...],
+        key: str,
+        shared: int = 0,
+        *,
+        maps: int = 0,
+        cluster: int = 1,
+    ):
+        self.name, self.make, self.threads, self.least, self.key = name, make, threads, least, key
+        self.shared, self.maps, self.cluster = shared, maps, cluster
         self.loaded: dict[tuple[int, int, bool], _Loaded] = {}
         self.lock = threading.Lock()
 
@@ -170,7 +175,13 @@ class _Cuda:
         if elsewhere:
             driver.cuCtxSetCurrent(loaded.context)
         try:
-            (error,) = driver.cuLaunchKernel(loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0)
+            if self.cluster > 1:
+                config = _config(driver, blocks, self.threads, self.shared, stream or 1, self.cluster)
+                (error,) = driver.cuLaunchKernelEx(config, loaded.function, places, 0)
+            else:
+                (error,) = driver.cuLaunchKernel(
+                    loaded.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream or 1, places, 0
+                )
         finally:
             if elsewhere:
                 driver.cuCtxSetCurrent(before)
@@ -239,6 +250,17 @@ class _Cuda:
         if error != driver.CUresult.CUDA_SUCCESS:
             said = f"a block needs {self.shared} bytes of shared memory, which GPU {device.device_id} does not give: {error.name}"
             _fail(RuntimeError, "TG815", self.name, said)
+
+
+def _config(driver: Any, blocks: int, threads: int, shared: int, stream: int, cluster: int) -> Any:
+    """How a kernel is launched of which so many blocks, next to each other, are a cluster."""
+    made, asked = driver.CUlaunchConfig(), driver.CUlaunchAttribute()
+    asked.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    asked.value.clusterDim.x, asked.value.clusterDim.y, asked.value.clusterDim.z = cluster, 1, 1
+    made.gridDimX, made.gridDimY, made.gridDimZ = blocks, 1, 1
+    made.blockDimX, made.blockDimY, made.blockDimZ = threads, 1, 1
+    made.sharedMemBytes, made.hStream, made.attrs, made.numAttrs = shared, driver.CUstream(stream), [asked], 1
+    return made
 
 
 _PACKED = {int: "Q", np.float64: "d", np.float32: "f4x", np.int64: "q", np.int32: "i4x", np.uint32: "I4x", np.uint16: "H6x", np.int8: "b7x", np.uint8: "B7x", bytes: "128s"}  # fmt: skip

@@ -41,7 +41,10 @@ _Spec = Mapping[str, Any]
 def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     """The launcher of a table, for the module whose names are `home`: made at its first call, after which the module calls it itself."""
     name, described = spec["name"], spec.get("maps", ())
-    cuda = [_Cuda(name, home[m], *rest, maps=len(described)) for m, _, *rest in spec["launches"]]
+    near = spec.get("clusters", (1,) * len(spec["launches"]))
+    cuda = [
+        _Cuda(name, home[m], *rest, maps=len(described), cluster=n) for (m, _, *rest), n in zip(spec["launches"], near, strict=True)
+    ]
 
     def first(*given: Any) -> Any:
         text, file, made = "\n".join(_source(spec)), f"<the launcher {name}>", dict[str, Any]()

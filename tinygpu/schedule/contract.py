@@ -65,6 +65,7 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
         ),
         **({"turns": turns} if any(turns) and keys else {}),
         **({"maps": found} if (found := maps(program)) and keys else {}),
+        **({"clusters": near} if max(near := tuple(threads_of(one.ranks) for one in program.launches)) > 1 and keys else {}),
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from math import prod
 
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
@@ -17,12 +18,12 @@ from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
 from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Registers, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, box_copy, matrix, of_ring, set_registers
+from tinygpu.program.instruction import beside_products, box_copy, cluster_barrier, matrix, of_ring, set_registers
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.roles import roles
+from tinygpu.schedule.roles import roles, sends
 
 Held = Mapping[str, Fragment]
 
@@ -58,7 +59,7 @@ class Called:
         if isinstance(step, Registers):
             return set_registers(step)
         if isinstance(step, Enter | Leave):
-            return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring))
+            return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring), self.blocks(step.ring))
         if isinstance(step, Sync) and isinstance(step.begins, Sent):
             return box_copy(step.begins, self.slots(step.begins.told[0]))
         if isinstance(step, Sync) and step.applied:
@@ -66,6 +67,8 @@ class Called:
             return matrix(
                 one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
             )
+        if isinstance(step, Sync):
+            return cluster_barrier(step)
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
 
@@ -73,6 +76,11 @@ class Called:
         """Of a ring."""
         (count,) = (int(e.value) for e in self.arrays[ring].extents[1:] if isinstance(e, Const))
         return count
+
+    def blocks(self, ring: str) -> int:
+        """Of which the slots of a ring are filled together: those of a cluster, where one sends a box to others."""
+        many = any(one.parts > 1 and one.told[0] == ring for one in sends(self.launch.body))
+        return prod(int(a.extent.value) for a in self.launch.ranks if isinstance(a.extent, Const)) if many else 1
 
     def name(self, step: Step) -> str:
         """What it is called."""

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tinygpu.category.layout import Layout
 from tinygpu.category.term import Const, conjunction, negation
-from tinygpu.program.boxes import sent
 from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.cluster import calls
 from tinygpu.program.ring import Section, of_threads, sections, threads_under
 from tinygpu.program.space import RING
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
@@ -41,8 +40,14 @@ def apart(launch: Launch, arch: str = "") -> Launch:
     """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
     if not sections(launch.body):
         return launch
-    layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
-    return replace(launch, body=begun(at_once(cut(launch, arch).body, layouts)))
+    body = begun(at_once(launch, cut(launch, arch).body))
+    together = any(one.parts > 1 for one in sends(body))
+    return replace(launch, body=(*body, Sync("cluster", launch.span)) if together else body)  # nobody sends to a block that is gone
+
+
+def sends(body: tuple[Step, ...]) -> Iterator[Sent]:
+    """What the unit is asked for."""
+    return (s.begins for s in steps(body) if isinstance(s, Sync) and isinstance(s.begins, Sent))
 
 
 def cut(launch: Launch, arch: str) -> Launch:
@@ -91,8 +96,10 @@ def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
     )
 
 
-def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, ...]:
-    """Copies of boxes, by the unit or by lanes."""
+def at_once(launch: Launch, body: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Copies of boxes in a body of that launch, by the unit or by lanes."""
+    layouts = {a.name: a.layout for a in arrays_in(launch.body, "block")}
+    filling = {s.enter.ring: s for s in sections(launch.body) if s.enter.way == FILL}
     found: list[Step] = []
     told: Enter | None = None
     rest = iter(body)
@@ -102,15 +109,15 @@ def at_once(body: tuple[Step, ...], layouts: dict[str, Layout]) -> tuple[Step, .
                 told = step
                 found.append(step)
             case Sync(begins=Boxed() as one) if told:
-                calls = sent(one, layouts[one.target], (told.ring, told.turn))
-                found.append(If(LAUNCHED, tuple(replace(step, begins=each) for each in calls), step.span))
+                every = calls(launch, filling[told.ring], one, layouts[one.target])
+                found.append(If(LAUNCHED, tuple(replace(step, begins=each) for each in every), step.span))
                 lanes = tuple(iter(lambda: next(rest), replace(step, begins=None)))
                 plain = map_steps(
                     lanes, lambda s: (replace(s, pending="") if isinstance(s, Assign) and s.pending == TENSOR else s,)
                 )
                 found.append(If(negation(LAUNCHED), (*plain, Fence(ASYNC, step.span)), step.span))
             case _:
-                found.append(with_body(step, at_once(step.body, layouts)) if isinstance(step, For | If) else step)
+                found.append(with_body(step, at_once(launch, step.body)) if isinstance(step, For | If) else step)
     return tuple(found)
 
 
@@ -126,8 +133,7 @@ def maps(program: Program) -> tuple[Map, ...]:
     >>> maps(Program("m", Op("o", (), (), (), (), ()), ()))
     ()
     """
-    every = (s.begins for launch in program.launches for s in steps(apart(launch).body) if isinstance(s, Sync))
-    return tuple(dict.fromkeys(map_of(one) for one in every if isinstance(one, Sent)))
+    return tuple(dict.fromkeys(map_of(one) for launch in program.launches for one in sends(apart(launch).body)))
 
 
 def parameter(one: Map) -> str:

@@ -23,15 +23,18 @@ class Placed(
     Node,
     fragment="name *bindings cells kind=fragment",
     rows="name *bindings cells kind=rows",
-    shown="{kind} {name} {bindings} in {cells}",
+    across="name *bindings across cells kind=tensor",
+    shown="{kind} {name} {bindings} in ⟨{across}, ⟩{cells}",
 ):
     """`fragment a i = (r: 2, g), k = (q, u: 2) in (r, u)`: the digits of an operand's indices, some of them the lane's, and those that number its
-    registers; `rows s i = (h: 2, l: 8), k = (c: 2, e: 8) in (c, h, l)`: in shared memory, and which lane names which row."""
+    registers; `rows s i = (h: 2, l: 8), k = (c: 2, e: 8) in (c, h, l)`: in shared memory, and which lane names which row;
+    `tensor c i = (w: 4, l), j = (n: 256) in (w, l), (n)`: in tensor memory, `across` its lanes and along its columns."""
 
     name: str
     bindings: tuple[Any, ...]
     cells: Group
     kind: str
+    across: Group | None = None
 
 
 class Descriptor(Node, descriptor="name by", shown="descriptor {name} by {by}"):

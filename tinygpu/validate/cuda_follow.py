@@ -182,10 +182,10 @@ class CudaFollower(Follower):
     def box(self, stmt: ast.stmt, sent: Sent, behind: Sequence[ast.expr], reader: Reader) -> None:
         """That a box is of the tensor, cut as the copy says, and begins where it does."""
         match behind:
-            case [ast.Name(id=name), *places] if len(places) == len(sent.origin):
+            case [ast.Name(id=name), *places] if len(places) == len(sent.first) + len(sent.origin):
                 if self.scope.names.get(name) != Value(Var(parameter(map_of(sent)), "i64"), "i64"):
                     raise Differs(stmt, f"copies a box of {name}", f"the program's is of {parameter(map_of(sent))}")
-                for place, wanted in zip(places, sent.origin, strict=True):
+                for place, wanted in zip(places, (*sent.first, *sent.origin), strict=True):
                     if not reader.here.same(reader.index(place), self.meaning.term(wanted)):
                         raise Differs(place, f"begins at {ast.unparse(place)}", f"the program's box begins at {text(wanted)}")
             case _:

@@ -18,6 +18,7 @@ from tinygpu.program.step import Launch, Program
 from tinygpu.program.traverse import written
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.roles import Map, apart, maps, parameter
+from tinygpu.validate.boxes import boxes as copied_at_once
 from tinygpu.validate.collective import collective
 from tinygpu.validate.cuda_follow import CudaFollower
 from tinygpu.validate.declared import carved, declarations, own, type_of
@@ -50,6 +51,7 @@ def kernel(function: ast.FunctionDef, program: Program, launch: Launch, given: G
     """That the text of a kernel is a launch. Raises Differs."""
     (names, inner, space), boxes = prelude(function), maps(program)
     roles(launch, program.arch, inner)
+    copied_at_once(launch, program.arch, inner)
     launch = apart(launch, program.arch)
     known = arrays(program)
     memory = parameters(function, inner, _signature(function, inner, names, space), names, program, launch, boxes)
