@@ -10,8 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.pipeline import Proof, Refutation
-from tinygpu.proof.kernel import prove
+from tinygpu.pipeline import Refutation
 
 STORED, GROUPS, ANY = "half_output stored[T=f16, MI=2]", "dequantised grouped_mma[MI=1]", "dequantised any_group_mma[MI=1]"
 FLASH, SPLIT = "attention flash_mma[E=32, N=1]", "decode_groups split_mma[E=32, C=4]"
@@ -37,10 +36,13 @@ WRONG = {  # by what is wrong: the spec with its machine, a text, what stands th
     "the next split's keys": (SPLIT, "copy sV[j, d] = V[b, h, from + j", "copy sV[j, d] = V[b, h, from + 64 + j", "TG509"),
     "rows outside are ones": (FLASH, "Q[b, h, first + i, e | 0]", "Q[b, h, first + i, e | 1]", "TG509"),
     "a split of nothing": (SPLIT, "z: ceil(T / (64*C)), br", "z: ceil(T / (64*C)) + 1, br", "TG509"),
-}
-UNPROVED = {  # what is wrong shows from the second tile of keys on, where exact numbers are too many; the code of one open claim
-    "what was there is not scaled": (FLASH, "{ o[i, d] *= old[i // 8] }", "{ o[i, d] *= 1 }", "TG50"),
-    "a split is not scaled": (SPLIT, "weight[b, h, z, i] * new[]", "weight[b, h, z, i]", "TG50"),
+    "what was there is not scaled": (
+        FLASH,
+        "{ o[i, d] *= old[i // 8] }",
+        "{ o[i, d] *= 1 }",
+        "TG509",
+    ),  # from the second tile of keys on
+    "a split is not scaled": (SPLIT, "weight[b, h, z, i] * new[]", "weight[b, h, z, i]", "TG509"),  # from the second split on
 }
 
 
@@ -58,14 +60,3 @@ def test_wrong_ones_are_refused_or_refuted(name: str) -> None:
         return
     assert isinstance(verdict, Refutation), verdict
     assert verdict.diagnostic.code.startswith(code), verdict.diagnostic.title
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("name", UNPROVED)
-def test_wrong_attention_is_not_proved(name: str) -> None:
-    machine, right, wrong, code = UNPROVED[name]
-    stem, title = machine.split(" ", 1)
-    text = (ROOT / f"specs/{stem}.tgpu").read_text(encoding="utf-8")
-    assert right in text
-    found = prove(pipeline.program(pipeline.load_text(text.replace(right, wrong)).spec.machine(title)))
-    assert not isinstance(found, Proof) and any(one.claim.code.startswith(code) for one in found)

@@ -63,11 +63,11 @@ def test_a_fact_that_only_rounding_breaks_is_not_refuted() -> None:
     assert isinstance(wrong, HoldsViolated)
 
 
-def test_what_is_too_large_for_fractions_is_run_in_twice_the_bits() -> None:
+def test_what_is_too_large_for_fractions_is_run_in_doubles_that_know_how_far_they_are_off() -> None:
     sizes = {"R": 5000}
     assert replay(program(COPY, "s[ROW] = (x[ROW] + 100000) - 100000"), sizes) is None
     assert isinstance(replay(program(COPY, "s[ROW] = x[ROW] if ROW < 4999 else 0"), sizes), Mismatch)
-    assert replay(program(COPY, "s[ROW] = (x[ROW] + 1e20) - 1e20"), sizes) is None  # f64 does not know
+    assert replay(program(COPY, "s[ROW] = (x[ROW] + 1e20) - 1e20"), sizes) is None  # nor do balls know
 
 
 def test_where_the_equation_is_undefined_any_value_may_stand() -> None:

@@ -16,12 +16,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinygpu.category import reals
+from tinygpu.category import balls, reals
+from tinygpu.category.balls import BALL
 from tinygpu.category.dtype import DTYPE, NIBBLES, PACKED, RANGE, REGISTER
 from tinygpu.category.encoding import bits_of, nearest_of, of_bits
 from tinygpu.category.monoid import Carrier, as_monoid, neutral
 from tinygpu.category.operation import OPERATION, demands, domain
-from tinygpu.category.real import REAL, UNDEFINED, of
+from tinygpu.category.real import REAL, of
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -29,9 +30,13 @@ Value: TypeAlias = Any  # an int or a bool, a numpy scalar, or an array of them
 
 Tuple: TypeAlias = tuple[Value, ...]
 
+IDEAL = {
+    REAL: reals,
+    BALL: balls,
+}  # dtypes of numbers that are not rounded, or say how far they may be off, and who computes with them
 HELD: Mapping[str, np.dtype[Any]] = {
     INDEX: np.dtype(np.int64),
-    REAL: np.dtype(object),
+    **{dtype: domain.HELD for dtype, domain in IDEAL.items()},
     **{row.name: np.dtype(row.numpy if hasattr(np, row.numpy) else DTYPE[REGISTER[row.name]].numpy) for row in DTYPE.values()},
 }
 NUMPY = domain(
@@ -77,8 +82,8 @@ def rounded(values: Value, dtype: str, exact: bool = False) -> Value:
     """Values of the right kind, rounded (floats) or wrapped (integers) to `dtype`. Index values may stay Python integers."""
     if dtype == INDEX and isinstance(values, int):
         return values
-    if dtype == REAL:
-        return reals.made(values)
+    if dtype in IDEAL:
+        return IDEAL[dtype].made(values)
     target = held(dtype, exact)
     if not isinstance(values, np.ndarray | np.generic):
         values = np.asarray(values)
@@ -116,7 +121,7 @@ def constant(value: int | float | bool, dtype: str, exact: bool = False) -> Valu
 def load(array: Any, dtype: str, exact: bool = False) -> Array:
     """An array of the outside, held as `dtype`: also those of ml_dtypes, and floats of 8 and 16 bits given as their bits."""
     outside = np.asarray(array)
-    if dtype == REAL:
+    if dtype in IDEAL:
         return outside
     if dtype in PACKED and outside.dtype == f"uint{DTYPE[dtype].bits}":
         outside = of_bits(outside, dtype)
@@ -133,19 +138,35 @@ def zeros(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> Array:
 
 def unwritten(size: int, dtype: str) -> Array:
     """An array that nobody has written: floats have no value, the others are 0."""
-    return np.full(size, UNDEFINED if dtype == REAL else np.nan if dtype in FLOATS else 0, held(dtype))
+    return np.full(size, IDEAL[dtype].UNDEFINED if dtype in IDEAL else np.nan if dtype in FLOATS else 0, held(dtype))
 
 
 def combined(monoid: str, dtype: str, a: Value, b: Value, mask: Array | None) -> Value:
     """`a ⊕ b` of numbers, where the mask holds."""
-    return reals.combined(monoid, a, b, mask) if dtype == REAL else ufunc(monoid)(a, b)
+    return IDEAL[dtype].combined(monoid, a, b, mask) if dtype in IDEAL else ufunc(monoid)(a, b)
+
+
+def accumulate(monoid: str, values: Array, address: Array, given: Array) -> None:
+    """`values[address] ⊕= given`, where several addresses may be one."""
+    numbers = next((numbers for numbers in IDEAL.values() if values.dtype == numbers.HELD), None)
+    if numbers is not None:
+        numbers.accumulate(monoid, values, address, given)
+        return
+    with quiet():
+        ufunc(monoid).at(values, address, given)
+
+
+def as_float(value: Value) -> float:
+    """A number that is not rounded as one that is."""
+    return float(value.real if isinstance(value, complex) else value)
 
 
 def real(term: App, args: list[Value], mask: Array | None) -> Value:
     """What real numbers are made of, or what is asked of them."""
+    numbers = IDEAL[term.dtype if term.dtype in IDEAL else term.args[0].dtype]
     if term.op != "cast":
-        return reals.apply(term.op, args, mask)
-    return reals.made(args[0]) if term.dtype == REAL else reals.cast(args[0], held(term.dtype), mask)
+        return numbers.apply(term.op, args, mask)
+    return numbers.made(args[0]) if term.dtype in IDEAL else numbers.cast(args[0], held(term.dtype), mask)
 
 
 def outside_dtype(dtype: str) -> np.dtype[Any]:
@@ -168,7 +189,7 @@ def outside(values: Value, dtype: str) -> Array:
 
 def unit(monoid: str, dtype: str, exact: bool = False) -> Value:
     """What a fold over nothing gives."""
-    found = neutral(monoid, "f64" if dtype == REAL else dtype)
+    found = neutral(monoid, "f64" if dtype in IDEAL else dtype)
     assert isinstance(found, Const), "of one component"
     return rounded(np.asarray(found.value)[()], dtype, exact)
 

@@ -57,7 +57,7 @@ def preimage(
         for column in columns:
             row = row * column.extent + known.pop(column.name, Const(0))
         known[name] = App("table", (row % len(entries), *map(Const, entries)))  # of a target that is not reached, some number
-    for high, low in zip(halves[::2], halves[1::2], strict=True):
+    for low, high in zip(halves[::-2], halves[-2::-2], strict=True):
         known[high.name[: -len(HIGH)]] = known.pop(high.name, Const(0)) * low.extent + known.pop(low.name, Const(0))
     for one, whole in numbers.items():
         known |= digits(whole, known.pop(one.name, Const(0)), {a.name: a for a in plain if a.name not in known})

@@ -33,7 +33,7 @@ from tinygpu.category.real import BITS, LONG, UNDEFINED, ZERO, Beyond, Real, Und
 from tinygpu.category.term import COMPARISONS
 
 Array: TypeAlias = np.ndarray[Any, Any]
-TRUTH, OBJECT = np.dtype(np.bool_), np.dtype(object)
+TRUTH, HELD = np.dtype(np.bool_), np.dtype(object)
 BOUNDS = 8  # points that take as long as one that is known by bounds
 EASY = 1 << 5  # points with a 0 that take as long as one
 DEEP = 1 << 5  # points that take as long as one function of a number that is not rounded
@@ -160,7 +160,7 @@ def held(values: Any) -> Any:
 
 
 def _each(function: Callable[[Any], Real], values: Any) -> Any:
-    if isinstance(values, Real) or getattr(values, "dtype", None) == OBJECT:
+    if isinstance(values, Real) or getattr(values, "dtype", None) == HELD:
         return values
     array = np.asarray(values)
     spend(array.size)
@@ -172,7 +172,7 @@ def apply(op: str, args: list[Any], mask: Array | None) -> Any:
     if op not in COMPUTE or op in WHOLE:
         raise Beyond(op)
     cost = DEEP if op in FUNCTION and op not in PLAIN else 1
-    function = partial(pointwise, COMPUTE[op], TRUTH if op in COMPARISONS else OBJECT, mask, cost)
+    function = partial(pointwise, COMPUTE[op], TRUTH if op in COMPARISONS else HELD, mask, cost)
     return reduce(function, args) if len(args) > 1 else function(*args)
 
 
@@ -191,7 +191,7 @@ def pointwise(function: Callable[..., Any], dtype: np.dtype[Any], mask: Array | 
     where = needed(mask, shape)
     if cost > 1:
         return _once(function, where, cost, *args)
-    out: Any = UNDEFINED if dtype == OBJECT else 0
+    out: Any = UNDEFINED if dtype == HELD else 0
     easy, known = evident(function, args)
     if easy is not None:
         out = np.where(easy, known, out)
@@ -214,13 +214,13 @@ def _counted(points: Array | None, where: Array | None, shape: tuple[int, ...]) 
 
 def _once(function: Callable[[Real], Real], where: Array | None, cost: int, values: Any) -> Any:
     """A function that takes long, of each number once."""
-    given = np.asarray(values, OBJECT)
+    given = np.asarray(values, HELD)
     every = (given if where is None else given[where]).ravel().tolist()
     different = {(v.low, v.high): v for v in every}
     hard = [v for v in different.values() if v.finite and v is not ZERO]
     spend(len(every) + cost * len(hard) + BOUNDS * sum(not v.exact for v in hard))
     found = {key: function(v) for key, v in different.items()}
-    out = np.full(given.shape, UNDEFINED, OBJECT)
+    out = np.full(given.shape, UNDEFINED, HELD)
     out[np.broadcast_to(True if where is None else where, given.shape)] = [found[v.low, v.high] for v in every]
     return out[()]
 
@@ -236,7 +236,7 @@ def evident(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Array 
     """
     if function not in (COMPUTE["mul"], COMPUTE["add"]) or not any(map(np.ndim, args)):
         return None, None
-    a, b = (np.asarray(one, OBJECT) for one in args)
+    a, b = (np.asarray(one, HELD) for one in args)
     left, right = (_each_is(lambda v: v is ZERO, one) for one in (a, b))
     easy = left | right
     if 2 * int(easy.sum()) < easy.size:
@@ -254,7 +254,7 @@ def by_bounds(args: tuple[Any, ...]) -> Array | None:
 
 def _each_is(asked: Callable[[Real], bool], values: Any) -> Array:
     """Which numbers are so."""
-    array = np.asarray(values, OBJECT)
+    array = np.asarray(values, HELD)
     return np.fromiter(map(asked, array.ravel().tolist()), bool, array.size).reshape(array.shape)
 
 
@@ -274,7 +274,7 @@ def needed(mask: Array | None, shape: tuple[int, ...]) -> Array | None:
 
 def combined(monoid: str, a: Any, b: Any, mask: Array | None = None) -> Any:
     """`a ⊕ b`."""
-    return pointwise(COMPUTE[as_monoid(monoid).op], OBJECT, mask, 1, a, b)
+    return pointwise(COMPUTE[as_monoid(monoid).op], HELD, mask, 1, a, b)
 
 
 def folded(monoid: str, total: Any, values: Any, mask: Array | None, shape: tuple[int, ...]) -> Any:

@@ -73,16 +73,20 @@ def numbered(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, d
 
 
 def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tuple[Axis, ...]]:
-    """Axes that stand in `t // n` and `t % n` alone as two axes each, high and low, of which they are made.
+    """Axes that stand in `t // n` and `t % n` alone as two axes each, high and low, of which they are made; these again.
 
     >>> from tinygpu.category.term import text, lift
     >>> t, k, m = Var("t"), Var("k"), Var("m")
     >>> new, halves = halved([(t // 16, k), (t % 16, m)], (Axis("t", lift(256)),))
     >>> [text(term) for term, _ in new], [text(a.extent) for a in halves]
     (['t high', 't low'], ['16', '16'])
+    >>> new, halves = halved([(t // 16, k), (t // 8 % 2 * m + t % 8, m)], (Axis("t", lift(256)),))
+    >>> [text(term) for term, _ in new], [text(a.extent) for a in halves]
+    (['t high high', 't high low*m + t low'], ['32', '8', '16', '2'])
     """
     halves: list[Axis] = []
-    for axis in axes:
+    whole = list(axes)
+    for axis in whole:
         x = Var(axis.name)
         divisors = {t.args[1] for e, _ in equations for t in walk(e) if isinstance(t, App) and t.op == "mod" and t.args[0] == x}
         if len(divisors) != 1 or variables(n := divisors.pop()) & {a.name for a in axes}:
@@ -97,6 +101,7 @@ def halved(equations: Equations, axes: tuple[Axis, ...]) -> tuple[Equations, tup
         if not any(axis.name in variables(e) for e, _ in new):
             equations = new
             halves += [high, low]
+            whole += [high, low]
     return equations, tuple(halves)
 
 

@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category import reals
 from tinygpu.category.deadline import look
 from tinygpu.category.dtype import SIGNED
 from tinygpu.category.monoid import LEFT, RIGHT, Carrier
 from tinygpu.category.number import (
+    IDEAL,
     NUMPY,
     PLAIN,
     Array,
@@ -40,7 +40,6 @@ from tinygpu.category.number import (
     unmet,
 )
 from tinygpu.category.operation import FUNCTION
-from tinygpu.category.real import REAL
 from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, INDEX, SHUFFLES, TRUE, App, Const, Fold, Read, Term, Var, variables
 from tinygpu.record import dataclass, replace
 
@@ -206,7 +205,7 @@ def _logic(op: str, args: tuple[Term, ...], env: Mapping[str, Value], mask: Mask
 
 
 def _apply(term: App, args: list[Value], mask: Mask, c: _Context) -> Value:
-    if REAL in (term.dtype, term.args[0].dtype):
+    if term.dtype in IDEAL or term.args[0].dtype in IDEAL:
         return real(term, args, mask)
     match term.op:
         case "not":
@@ -280,7 +279,7 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
         held = inside if fold.guard != TRUE or any(map(np.ndim, extents)) else None
         shape = (count,) + (1,) * rank
         if carrier is None:
-            total = _combine(fold, total, values, inside if fold.dtype == REAL else held, shape, c)
+            total = _combine(fold, total, values, inside if fold.dtype in IDEAL else held, shape, c)
         else:
             columns = spread(carrier, values, held, shape, c.exact)
             total = _joined(carrier, total, folded(columns, partial(_joined, carrier, c=c)), c)
@@ -289,8 +288,8 @@ def _fold(fold: Fold, env: Mapping[str, Value], mask: Mask, c: _Context) -> Valu
 
 def _combine(fold: Fold, total: Value, values: Value, held: Mask, shape: tuple[int, ...], c: _Context) -> Value:
     """The total so far, combined with the values along their first axis; outside `held` a value is the unit."""
-    if fold.dtype == REAL:
-        return reals.folded(fold.monoid, total, values, held, shape)
+    if fold.dtype in IDEAL:
+        return IDEAL[fold.dtype].folded(fold.monoid, total, values, held, shape)
     values = values if held is None else np.where(held, values, unit(fold.monoid, fold.dtype, c.exact))
     values = rounded(values, fold.dtype, c.exact)
     values = np.broadcast_to(values, np.broadcast_shapes(np.shape(values), shape))

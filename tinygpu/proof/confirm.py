@@ -2,25 +2,24 @@
 
 Comes in: a program, sizes, the inputs of a run, and the element that it got wrong. Goes out: what goes wrong on real numbers, or None where
 nothing does or nobody knows; the elements of the inputs that its equation reads, where they are few; the codes of the explanations, most fitting
-first. The one idea: rounding makes no counterexample, and neither does a number that a dtype has no room for; what is too large for fractions is run
-in f64, where only what is beyond the tolerance of the program's own dtypes is wrong. On inputs that are all 1 every term counts the same, so
-the result says how many terms there were.
+first. The one idea: rounding makes no counterexample, and neither does a number that a dtype has no room for: it is run again on doubles that say how
+far they may be off, and where these do not tell on fractions. On inputs that are all 1 every term counts the same, so the result says how many
+terms there were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import isfinite
+from collections.abc import Mapping
 
 import numpy as np
 
 from tinygpu.category.number import Array, Value, load
 from tinygpu.category.real import REAL, Beyond, Undecided
-from tinygpu.category.term import FLOATS, Const, Read, walk
+from tinygpu.category.term import FLOATS, Read
 from tinygpu.category.to_numpy import Mask, evaluate
 from tinygpu.model.op import Op
 from tinygpu.obligations.named import inlined
-from tinygpu.program.step import Assign, Program
+from tinygpu.program.step import Program
 from tinygpu.proof.unstored import unstored
 from tinygpu.record import dataclass, field
 from tinygpu.simulate import exact
@@ -30,7 +29,6 @@ from tinygpu.simulate.reference import reference
 from tinygpu.simulate.simulate import simulate
 from tinygpu.simulate.tolerance import Mismatch, fold_length
 
-LARGEST = 1 << 20  # of a constant beside which f64 still has digits for numbers of order one
 FEW = 6  # elements that are shown
 MOST = 1 << 20  # points of the folds of one element
 BUDGET = 1 << 22  # lane-steps of the run that counts terms
@@ -42,29 +40,44 @@ def confirmed(
     sizes: dict[str, int],
     inputs: Mapping[str, Array],
     order: int | None,
-    found: Mismatch | tuple[Fault, ...],
+    found: tuple[Fault, ...] | Mismatch,
     work: list[int] | None,
-    again: Callable[[], Mismatch | None],
-) -> tuple[Fault, ...] | Mismatch | None:
-    """What is wrong on real numbers, in that order of the threads. `again` runs it in f64, for what is too large."""
+) -> exact.Wrong:
+    """What is wrong on real numbers, in that order of the threads."""
     if exact.retyped(program, REAL) == program:  # integers and truth values are exact in every run
         return found
+    try:
+        wrong = _enclosed(program, sizes, inputs, order, work) or _exactly(program, sizes, inputs, order, work)
+    except (IndexError, ZeroDivisionError):
+        return None  # the equation has no value
+    except Undecided:
+        return None  # nobody knows
+    return wrong or unstored(program, sizes, inputs, found)
+
+
+def _enclosed(
+    program: Program, sizes: dict[str, int], inputs: Mapping[str, Array], order: int | None, work: list[int] | None
+) -> exact.Wrong:
+    try:
+        return exact.enclosed(program, sizes, inputs, order, work)
+    except Beyond:
+        return None
+
+
+def _exactly(
+    program: Program, sizes: dict[str, int], inputs: Mapping[str, Array], order: int | None, work: list[int] | None
+) -> exact.Wrong:
     limit = min(exact.POINTS, max(1, (work[0] if work else exact.POINTS * exact.COST) // exact.COST))
-    taken = limit // 4
-    wrong: tuple[Fault, ...] | Mismatch | None = None
+    wrong, taken = None, limit // 4
     try:
         wrong, taken = exact.run(program, sizes, inputs, order, limit)
-    except (Undecided, IndexError, ZeroDivisionError):
-        return None  # nobody knows, or the equation has no value
+    except Undecided:
+        raise
     except Beyond:
-        values = [*(s.value for s in program.steps if isinstance(s, Assign)), *(e.value for e in program.op.equations)]
-        numbers = (t.value for value in values for t in walk(value) if isinstance(t, Const) and t.dtype in FLOATS)
-        if isinstance(found, Mismatch) and all(abs(n) <= LARGEST or not isfinite(n) for n in numbers):  # none drowns the others
-            seen = again()
-            wrong = seen if seen is not None and isfinite(seen.got) and isfinite(seen.want) else None  # or only too large
+        pass
     if work:
         work[0] -= taken * exact.COST
-    return wrong or unstored(program, sizes, inputs, found)
+    return wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Inputs to try an op on: random, finite, of order one, the same for the same seed; and such that stand out at an end, or at a limit.
+"""Inputs to try an op on: random, finite, of order one, the same for the same seed; and such that stand out at an end, or at a limit, or that rise.
 
 Comes in: an op, its sizes, a seed. Goes out: one array for each input. The one idea: the equation says what an input may be —
 an index stays inside the axis it addresses, and what is divided by, or goes under a root or a logarithm, is positive.
@@ -75,6 +75,25 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
             grown = np.where(ramp == hot, most, -1.0 if negative else 0.5)
         inputs[tensor.name] = _handed(tensor, np.broadcast_to(grown, values.shape))
     return inputs
+
+
+def rising_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
+    """Random inputs, but floats are positive, small, and a little larger with each step along an axis: what grows from term to term grows up to the last
+    one, and no term is nothing beside another.
+
+    >>> from tinygpu.pipeline import load_text
+    >>> op = load_text("op f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k] x[i, k] }").spec.ops[0]
+    >>> x = rising_inputs(op, {"M": 3, "K": 40})["x"]
+    >>> bool((np.diff(x) > 0).all() and (np.diff(x, axis=0) > 0).all() and 0.2 < x.min() < x.max() < 0.8)
+    True
+    """
+    drawn = random_inputs(op, sizes, seed)
+    chance = np.random.default_rng([seed, 5])
+    for tensor in (t for t in op.inputs if t.dtype in FLOATS):
+        shape = drawn[tensor.name].shape
+        ramp = sum((place / max(1, n) for place, n in zip(np.indices(shape), shape, strict=True)), np.ones(shape))
+        drawn[tensor.name] = _handed(tensor, load(ramp * (1 + chance.random(shape) / 64) / 4, tensor.dtype))
+    return as_promised(op, sizes, drawn, seed)
 
 
 def _handed(tensor: Tensor, values: Any) -> Array:

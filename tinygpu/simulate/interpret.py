@@ -13,11 +13,9 @@ from typing import assert_never
 
 import numpy as np
 
-from tinygpu.category import reals
 from tinygpu.category.deadline import look
 from tinygpu.category.dtype import EPSILON
-from tinygpu.category.number import Array, Value, combined, quiet, rounded
-from tinygpu.category.real import REAL
+from tinygpu.category.number import IDEAL, Array, Value, as_float, combined, quiet, rounded
 from tinygpu.category.region import Region
 from tinygpu.category.term import FLOATS, TRUE, App, Axis, Const, Read, Term, conjunction, reads, text
 from tinygpu.category.to_numpy import evaluate
@@ -250,8 +248,8 @@ def _holds(run: Run, step: Ghost, mask: Array) -> None:
         for truth in ((None,) if run.undefined is None else (False, True))
     )  # what is another value where undefined comparisons have the other truth has none
     run.ghost = False
-    if dtype == REAL:
-        differ = reals.apart(got, want)
+    if dtype in IDEAL:
+        differ = IDEAL[dtype].apart(got, want)
     else:
         rtol, atol = tolerances(dtype, fold_length(step.value, run.env))
         if dtype in FLOATS and any(run.arrays[read.tensor].induced for read in reads(step.value)):
@@ -263,7 +261,9 @@ def _holds(run: Run, step: Ghost, mask: Array) -> None:
     shape = np.broadcast_shapes(bad.shape, (run.group.lanes,))
     for at, full, position in offenders(bad, index, place):
         values = (np.broadcast_to(v, shape).reshape(-1)[position] for v in (got, want))
-        run.faults.add(HoldsViolated(at, step.target, full, *(float(v) if dtype == REAL else v.item() for v in values)), place.span)
+        run.faults.add(
+            HoldsViolated(at, step.target, full, *(as_float(v) if dtype in IDEAL else v.item() for v in values)), place.span
+        )
 
 
 def _same(dtype: str, got: Value, want: Value, rtol: float, atol: float) -> Value:

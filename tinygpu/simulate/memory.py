@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.category import reals
-from tinygpu.category.number import Array, Value, quiet, ufunc, zeros
+from tinygpu.category.number import Array, Value, accumulate, zeros
 from tinygpu.program.arrays import COPY, READ, STORE
 from tinygpu.program.space import INPUT, OUTPUT, Space
 from tinygpu.record import dataclass
@@ -97,11 +96,8 @@ class Memory:
         given = access.spread(value)
         if not monoid:
             self.values[access.address], self.written[access.address] = given, True
-        elif self.values.dtype == reals.OBJECT:
-            reals.accumulate(monoid, self.values, access.address, given)
         else:
-            with quiet():
-                ufunc(monoid).at(self.values, access.address, given)
+            accumulate(monoid, self.values, access.address, given)
 
     def _find(self, index: tuple[Value, ...], mask: Array, place: Execution, faults: Faults) -> tuple[Any, Array]:
         """Where the elements are among the values, and the points that are inside."""
