@@ -11,6 +11,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -212,6 +213,13 @@ def test_every_name_of_the_runtime_is_used():
     every = "\n".join([*inside.values(), *functions, *(text for path, text in TEXTS.items() if part(path) == "emit"), TEXTS[made]])
     names_ = [name for path in inside for node in ast.parse(TEXTS[path]).body for name in _defined(node)]
     none(f"nothing calls {name}" for name in names_ if len(re.findall(rf"\b{re.escape(name)}\b", every)) < 2)
+
+
+def test_every_name_of_the_runtime_is_given_once():
+    """Its files become one, where a second name takes the place of the first."""
+    texts = (text for path, text in TEXTS.items() if part(path) == "runtime" and path.name != "__init__.py")
+    given = Counter(name for text in texts for node in ast.parse(text).body for name in _defined(node))
+    none(f"{name} is given {times} times" for name, times in given.items() if times > 1)
 
 
 def test_every_error_has_a_page_and_every_page_an_error():

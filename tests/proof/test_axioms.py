@@ -20,7 +20,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.axioms import AXIOMS, axioms, wide
 
 SPECS = ("saxpy", "dot", "online_softmax", "welford", "histogram", "transpose", "scan")
-INSTRUCTION = r"\b(mma|wgmma|ldmatrix|stmatrix)_\w+\("
+INSTRUCTION = r"\b(mma|wgmma|ldmatrix|stmatrix|tcgen05)_\w+\("
 WORDS = {  # what in the text of a program brings an assumption
     "launches in order": r"(?s)\blaunch\b.*\blaunch\b",
     "barrier": r"(?m)\b(?<!warp )(?<!instruction )barrier\b",
@@ -28,8 +28,10 @@ WORDS = {  # what in the text of a program brings an assumption
     "instruction barrier": rf"\binstruction barrier\b|\bby tensor_copy\b|{INSTRUCTION}",
     "shuffle": r"\bshuffle_",
     "atomic update": r"\batomic\b",
-    "asynchronous copy": r"(?<!fence )\basync (?!wgmma_)",
+    "asynchronous copy": r"(?<!fence )\basync (?!wgmma_|tcgen05_)",
     "asynchronous product": r"\basync wgmma_",
+    "product in tensor memory": r"\basync tcgen05_",
+    "tensor memory": r"(?m)^ *tensor \w+:",
     "proxy fence": r"\bfence async\b",
     "ring": r"(?m)^ *ring \w+:",
     "tensor copy": r"\bby tensor_copy\b",
@@ -50,7 +52,7 @@ def with_instructions(stem: str) -> list[Program]:
     return [pipeline.program(machine) for machine in pipeline.load(spec).machines]
 
 
-@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles", "roles"])
+@pytest.mark.parametrize("name", [*SPECS, "tiled", "doubles", "roles", "fifth/products"])
 def test_what_is_assumed_stands_in_the_text(name: str) -> None:
     for one in made(name) if name in SPECS else with_instructions(name):
         text = render(one)
@@ -62,7 +64,12 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
     warp = program(COPY, "warp barrier\ns[ROW] = x[ROW]")
     later = pipeline.program(pipeline.load(ROOT / "tests" / "hardware" / "specs" / "ring_of_copies.tgpu").machines[0])
     found = {a for name in ("dot", "online_softmax", "transpose", "saxpy") for one in made(name) for a in axioms(one)}
-    found |= {a for name in ("tiled", "products", "roles", "clusters") for one in with_instructions(name) for a in axioms(one)}
+    found |= {
+        a
+        for name in ("tiled", "products", "roles", "fifth/products", "clusters")
+        for one in with_instructions(name)
+        for a in axioms(one)
+    }
     assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS | OF_WORK == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 

@@ -164,6 +164,9 @@ def staged(
             found[target] = stage
             continue
         found |= dict.fromkeys(mine, stage)
+        if stage.ring and not (stage.by or stage.later):
+            problems.say("TG546.plain", stage.span, ring=stage.ring)
+            return None
         if any(other.at == stage.at and other.ring != stage.ring for other in found.values()):
             problems.say("TG546.ring", stage.span, at=stage.at)
             return None

@@ -3,6 +3,9 @@
     for ko { copy A(ko); barrier; compute; barrier }
         ↦   for p < n - 1 { async copy A(p) to slot p; commit }
             for ko { wait n - 2; barrier; async copy A(ko + n - 1) to slot (ko + n - 1) % n; commit; compute from slot ko % n }
+    or, where threads copy by way of registers,
+        ↦   for p < n - 1 { copy A(p) to slot p };  barrier
+            for ko { load A(ko + n - 1); compute from slot ko % n; store it to slot (ko + n - 1) % n; barrier }
 
 Comes in: the steps of a launch with the copies of its stages. Goes out: those where a stage is a ring turned so, and its array with a slot in front. The one idea: a
 program → program step before the proof, so nothing about it is believed: what it gives is proved as any other program.
@@ -35,7 +38,8 @@ from tinygpu.derive.tile import Tile
 from tinygpu.model.problems import refused
 from tinygpu.program.call import COPY, Commit, Sync, Wait
 from tinygpu.program.pending import source
-from tinygpu.program.step import Assign, For, Step, body_of
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, Step, body_of
 from tinygpu.program.traverse import Body, map_steps, map_terms, with_body, written
 from tinygpu.record import replace
 
@@ -61,17 +65,22 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
     copies, rest = loop.body[:first], loop.body[first + 1 :]
     if boxed := next((t for t in tiles.values() if t.stage.by), None):
         raise refused("TG546.boxes", boxed.span, by=boxed.stage.by)
-    if any(t.stage.ring != slots for t in tiles.values()) or not written(copies) == tiles.keys() or written(rest) & tiles.keys():
+    if any((t.stage.ring, t.stage.later) != (slots, tile.stage.later) for t in tiles.values()) or not written(copies) == tiles.keys() or written(rest) & tiles.keys():
         raise refused("TG546.ring", tile.span, at=axis.name)
     if rest and isinstance(rest[-1], Sync):
         rest = rest[:-1]
     build.locals[:] = [replace(a, extents=(Const(slots), *a.extents)) if a.name in tiles else a for a in build.locals]
+    later, meet, ends = tile.stage.later, Sync(span=tile.span), Commit(span=tile.span)
     turn, ahead = Axis(build.fresh("p"), Const(slots - 1), "time"), Var(axis.name) + (slots - 1)
-    begun = ahead_of(build, copies, axis, Var(turn.name), Var(turn.name))
-    before = (For(turn, (*begun, Commit(span=tile.span)), loop.span),)
-    after = (Wait(0, span=tile.span), Sync(span=tile.span)) if around else ()
-    further = ahead_of(build, copies, axis, ahead, ahead % slots)
-    here = (Wait(slots - 2, span=tile.span), Sync(span=tile.span), *further, Commit(span=tile.span))
+    begun = ahead_of(build, copies, axis, Var(turn.name), Var(turn.name), later)
+    further = ahead_of(build, copies, axis, ahead, ahead % slots, later)
+    if later:
+        after = (Wait(0, span=tile.span), meet) if around else ()
+        before: Body = (*after, For(turn, (*begun, ends), loop.span))
+        here, behind = (Wait(slots - 2, span=tile.span), meet, *further, ends), Body()
+    else:
+        here, behind = halves(build, further)
+        before, behind = (For(turn, begun, loop.span), meet), (*behind, meet)
     slot = Var(axis.name) % slots
 
     @memoised
@@ -79,10 +88,31 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
         term = rebuild(term, put)
         return replace(term, index=(slot, *term.index)) if isinstance(term, Read) and term.tensor in tiles else term
 
-    return (*after, *before, replace(loop, body=(*here, *map_steps(rest, lambda step: (map_terms(step, put),)))))
+    return (*before, replace(loop, body=(*here, *map_steps(rest, lambda step: (map_terms(step, put),)), *behind)))
 
 
-def ahead_of(build: Build, copies: Sequence[Step], axis: Axis, turn: Term, slot: Term) -> Body:
+def halves(build: Build, copies: Sequence[Step], axes: tuple[Axis, ...] = ()) -> tuple[Body, Body]:
+    """Copies as loads to cells of the thread, and the stores of these."""
+    first, second = list[Step](), list[Step]()
+    for step in copies:
+        match step:
+            case For(axis, body):
+                axis = replace(axis, sort="register") if axis.sort == "time" else axis
+                load, store = halves(build, body, (*axes, axis))
+                first.append(replace(step, axis=axis, body=load))
+                second.append(replace(step, axis=axis, body=store))
+            case Assign(target, index, value, guard=guard):
+                name = build.fresh(f"{target}_next")
+                build.locals.append(Array(name, value.dtype, tuple(a.extent for a in axes), LOCAL, span=step.span))
+                cell = Read(name, tuple(Var(a.name) for a in axes), value.dtype, step.span)
+                first.append(Assign(name, cell.index, value, guard=guard, span=step.span))
+                second.append(replace(step, value=cell))
+            case _:
+                raise AssertionError("a copy of a ring is loops and assignments")
+    return tuple(first), tuple(second)
+
+
+def ahead_of(build: Build, copies: Sequence[Step], axis: Axis, turn: Term, slot: Term, later: bool) -> Body:
     """The copies of another turn, to a slot, if there is that turn. Raises TG546 where one is more than a copy."""
 
     def change(step: Step) -> tuple[Step, ...]:
@@ -101,6 +131,6 @@ def ahead_of(build: Build, copies: Sequence[Step], axis: Axis, turn: Term, slot:
         if holds(turn < axis.extent, free) is not True:
             inside = conjunction(turn < axis.extent, inside)
         value = select(inside, far.value, nought)
-        return (replace(far, value=value, index=(slot, *far.index), pending=COPY),)
+        return (replace(far, value=value, index=(slot, *far.index), pending=COPY if later else ""),)
 
     return map_steps(copies, change)

@@ -68,7 +68,7 @@ class CudaBody(Body):
             case Sync(begins=Applied(_, operands)):
                 first = list(operands)
             case Wait() | Fence():  # cells of fragments, which are registers here
-                first = [(name, (Const(0),)) for name, _ in self.called.elements(step)]
+                first = [(n, (Const(0),) if n in self.fragments else place) for n, place in self.called.elements(step)]
             case _:
                 first = self.called.elements(step)
         sent = step.begins if isinstance(step, Sync) and isinstance(step.begins, Sent) else None

@@ -115,6 +115,13 @@ class Instruction:
     isa: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
+    @property
+    def shares(self) -> Operand:
+        """Who does which elements: the target, if it is in registers, or else the operand that is; where none is, the target in tensor memory, shared out."""
+        target = self.op.equations[0].target
+        order = sorted(self.operands, key=lambda o: o.name != target)
+        return next((o for o in order if o.kind == "fragment"), order[0].shared_out)
+
     def operand(self, name: str) -> Operand:
         """The operand of that name. Raises KeyError."""
         return {o.name: o for o in self.operands}[name]

@@ -100,7 +100,7 @@ def _sought(clause: tree.Stage, name: str, around: Around) -> Sought | None:
 def _not_yet(clause: tree.Stage, around: Around) -> None:
     """Says which words of a stage come in a later version."""
     ring = clause.ring is not None
-    words = (("ring", ring and not (clause.asynchronous or clause.by)), ("async", clause.asynchronous > ring))
+    words = (("async", clause.asynchronous > ring),)
     if clause.by and (clause.by != TENSOR or not ring or clause.asynchronous):
         around.scope.problems.say("TG546.boxes", clause.access.span, by=clause.by)
     if later := listing(word for word, there in words if there):
@@ -198,7 +198,8 @@ def _stage(clause: tree.Stage, sought: Sought, sides: tuple[Side, ...], around: 
     if len(problems) > before or arrow is None:
         return None
     tile = sought.tensor, sought.pattern, sought.at, sought.name, sides
-    return Stage(*tile, order, block, arrow, layout, clause.access.span, _slots(clause, sought, around), clause.by or "")
+    how = _slots(clause, sought, around), clause.by or "", clause.asynchronous
+    return Stage(*tile, order, block, arrow, layout, clause.access.span, *how)
 
 
 def _slots(clause: tree.Stage, sought: Sought, around: Around) -> int:

@@ -53,7 +53,13 @@ def instruction_descriptor(op: Op, operands: Sequence[Operand]) -> int | None:
     (equation,) = op.equations
     both = [o for o in operands if o.kind == "descriptor" and o.dtype in FACTORS]
     target = next((o for o in operands if o.name == equation.target), None)
-    if not isinstance(equation.value, Fold) or len(both) != 2 or target is None or target.dtype not in SUMS or len(target.shape) != 2:
+    if (
+        not isinstance(equation.value, Fold)
+        or len(both) != 2
+        or target is None
+        or target.dtype not in SUMS
+        or len(target.shape) != 2
+    ):
         return None
     folded = {axis.name for axis in equation.value.axes}
     index = {r.tensor: r.index for r in reads(equation.value)}

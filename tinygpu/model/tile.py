@@ -65,7 +65,7 @@ class Stage(Sought):
     """A tile in shared memory and the copy machine that fills it, once a block (`at` is `block`) or in each turn of a loop.
 
     `order` lists the tensor's axes as the tile's, slowest first. `owner : D → the sides of the tile` is the copy's assignment, and `block` the factors that its
-    thread number has in it; of a `ring` so many tiles take turns, copied `by` a unit of its own where it has a name. Without a `fill` the equations do not say what lies outside the tensor.
+    thread number has in it; of a `ring` so many tiles take turns, copied `by` a unit of its own where it has a name, and by threads so that they land `later`. Without a `fill` the equations do not say what lies outside the tensor.
     """
 
     sides: tuple[Side, ...]
@@ -76,6 +76,7 @@ class Stage(Sought):
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     ring: int = 0
     by: str = ""
+    later: bool = False
 
     def outside(self, local: Sequence[Term]) -> tuple[Term, ...]:
         """The element of the tensor that a point of the tile holds."""

@@ -28,11 +28,12 @@ from tinygpu.obligations.edges import edge
 from tinygpu.obligations.exchange import Threads
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.obligations.trace import Access, Trace
-from tinygpu.program.call import ASYNC, COPY, TENSOR, USE, Sync
+from tinygpu.program.call import ASYNC, COPY, FIFTH, TENSOR, USE, Sync
 from tinygpu.program.ring import section_of, sections
+from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Assign, Launch, Program
 from tinygpu.program.traverse import at
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 RING = "let fill and use have the slot of their turn, as turn % slots, of a ring no longer than its arrays"
 Asked: TypeAlias = Callable[[Launch, Access, Access, Flow, str, str], Obligation]
@@ -45,11 +46,14 @@ def state(program: Program, trace: Trace) -> Iterator[Claim]:
         for first, unit, one in accesses:
             for second, other, two in accesses:
                 claims: tuple[Asked, ...] = ()
-                if unit and (first.write or second.write) and not (one is not None and one == two and array.held):
-                    claims += (under_way,)  # products of one shape on one accumulator land in order
+                alone = one is not None and one == two  # products of one shape on one accumulator land in order
+                if unit and (first.write or second.write) and not (alone and array.held):
+                    claims += (in_order,) if alone and array.space == TENSORS else (under_way,)
                 if other in (COPY, TENSOR) and not unit:
                     claims += (over,)
-                if other not in ("", COPY) and unit in ("", COPY) and (first.write or (second.write and other != TENSOR)):
+                if array.space == TENSORS:
+                    pass  # loads and stores of it are over when the step is, and each barrier orders them
+                elif other not in ("", COPY) and unit in ("", COPY) and (first.write or (second.write and other != TENSOR)):
                     claims += (ready,) if array.held else (proxy,)
                 launch = program.launches[first.place.launch]
                 for flow in flows(launch.body, first.place.path, second.place.path) if claims else ():
@@ -105,7 +109,7 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
         unit == TENSOR
     )
     goal = settle(either(told), pair.extents)
-    what, verb = "product with" if unit == "mma" else "copy to", "writes" if second.write else "reads"
+    what, verb = "product with" if unit in ("mma", FIFTH) else "copy to", "writes" if second.write else "reads"
     labels = (
         Label(first.span, f"the {what.split()[0]} begins here"),
         Label(second.span, f"it may be under way where a thread {verb} here"),
@@ -114,6 +118,12 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
     sentence = f"the {what} {cell(first)} has landed, and a barrier has told so, before a thread {verb} it{flow.when}"
     help = RING if unit == TENSOR else "wait for its group, and put the barrier behind the wait"
     return Obligation("landed", "TG310", title, sentence, pair.known, goal, labels, help)
+
+
+def in_order(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
+    """Products of one warp on one accumulator land in order; those of another warp have landed."""
+    asked, pair = under_way(launch, first, second, flow, unit, other), Pair.of(launch, first, second, flow)
+    return replace(asked, goal=settle(either([pair.lanes, asked.goal]), pair.extents))
 
 
 def over(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:

@@ -17,12 +17,13 @@ from tinygpu.category.linear import polynomial, term_of, times
 from tinygpu.category.term import App, Axis, Const, Term
 from tinygpu.model.op import Op
 from tinygpu.program.call import Applied, Boxed, Sync
-from tinygpu.program.space import SPACES
+from tinygpu.program.space import SPACES, TENSORS
 from tinygpu.program.step import Array, Assign, For, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import reads_of, walk_steps
 
 CARVE_BYTES = 16
 PATTERN_BYTES = 1024  # at multiples of which the pattern of a swizzle begins, where a unit finds tiles by itself
+CONTROL_BYTES = 8 * (1 + 2 * 32)
 STATIC_BYTES = 48 * 1024  # what a launch may take without asking for more
 
 
@@ -43,12 +44,14 @@ def names_of(program: Program) -> set[str]:
 
 
 def in_block(launch: Launch) -> tuple[Array, ...]:
-    """The arrays that lie in a block's memory: all of a block but those that lanes hold in registers."""
+    """The arrays that lie in a block's memory, or are kept account of there: all of a block but those that lanes hold in registers."""
     return tuple(a for a in arrays_in(launch.body, "block") if a.held is None)
 
 
 def shared_bytes(array: Array) -> int:
-    """The bytes of one shared array, its pads included."""
+    """The bytes of one shared array, its pads included; of one in tensor memory what the block keeps of it: its address, and a barrier and a count for each warp."""
+    if array.space == TENSORS:
+        return CONTROL_BYTES
     return elements(array.extents, array.layout) * BYTES[array.dtype]
 
 

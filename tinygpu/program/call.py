@@ -1,6 +1,6 @@
 """Steps that are one call in a kernel: threads meet, what was begun ends in groups and is waited for, and what was written is shown to units of their own.
 
-    barrier     commit, wait n        commit mma, wait mma n        fence async        fence mma
+    barrier     commit, wait n        commit mma, wait mma n        fence async        fence mma        commit tcgen05, wait tcgen05 n
 
     fill tiles at ko { … }            use tiles at ko { … }
 
@@ -19,9 +19,9 @@ from tinygpu.model.collective import Instruction
 from tinygpu.model.tile import TENSOR as TENSOR
 from tinygpu.record import dataclass, field, replace
 
-# what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins
-UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products"}
-COPY, ASYNC = "copy", "async"
+# what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins; those in tensor memory, which a warp begins
+UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products", "tcgen05": "tensor"}
+COPY, ASYNC, FIFTH = "copy", "async", "tcgen05"
 FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
@@ -237,4 +237,19 @@ class Registers(Call):
         return "set_registers"
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers
+@dataclass(frozen=True, slots=True)
+class Reserve(Call):
+    """A block takes columns of tensor memory for an array (`begin`), or gives them back (`end`): what a kernel does around its steps, and no text says."""
+
+    array: str
+    columns: int
+    way: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What takes them."""
+        return f"tensor_{self.way}"
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers | Reserve

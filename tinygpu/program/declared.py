@@ -20,8 +20,9 @@ from tinygpu.model.problems import UNKNOWN, WRONG, Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.program.expression import constant, expression
-from tinygpu.program.space import FRAGMENT, RING, SHARED, SPACES
+from tinygpu.program.space import FRAGMENT, RING, SHARED, SPACES, TENSORS
 from tinygpu.program.step import Array
+from tinygpu.program.tensor_memory import declared_there
 from tinygpu.syntax import tree
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def read_array(reader: Reader, statement: tree.Array, axes: tuple[Axis, ...]) ->
         scope.hides(name, span, f"the {space.title}")  # and what is said of it from here on is said of this one
     if dtype is None:
         return None
+    if space == TENSORS:
+        declared_there(reader, statement, dtype, extents)
     own = name if again else reader.named(name)
     reader.arrays[name] = Tensor(own, dtype, extents, space.name, span)
     reader.declared[name] = reader.declared[name] if again else span

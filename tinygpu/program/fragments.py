@@ -10,7 +10,7 @@ elements, but for the instructions, which exchange them. What is proved of the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.region import Region
@@ -18,11 +18,13 @@ from tinygpu.category.simplify import simplify
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, reads
 from tinygpu.model.binders import flat
 from tinygpu.model.clauses import names_in
-from tinygpu.model.collective import TOGETHER, Fragment, Operand, joined, split
+from tinygpu.model.collective import TOGETHER, Fragment, Instruction, Operand, joined, split
 from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
+from tinygpu.program.call import USE
 from tinygpu.program.expression import expression
 from tinygpu.program.operands import Operands
+from tinygpu.program.space import SHARED, TENSORS
 from tinygpu.program.tiles import Begun, Exprs, Tiles, lanes_of, looped, number, plus
 from tinygpu.record import dataclass, fields, replace
 from tinygpu.syntax import tree
@@ -36,11 +38,25 @@ HELD = tree.Fragment | tree.Cells | tree.Instruct
 
 def written_out(reader: Reader, body: tuple[tree.Statement, ...], block: Sequence[Axis]) -> tuple[tree.Statement, ...]:
     """The statements of a launch without fragments and instructions. Mistakes are added to the reader's problems."""
+    shared, tensors = (
+        {n.name: n for n in nodes(body) if isinstance(n, tree.Array) and n.space == space.name} for space in (SHARED, TENSORS)
+    )
+    direct(reader, body, tensors, block)
     if not any(isinstance(node, HELD) for node in nodes(body)):
         return body
-    shared = {n.name: n for n in nodes(body) if isinstance(n, tree.Array) and n.space == "shared"}
     tiles: dict[str, Tiles] = {}
-    return Fragments(reader, tuple(block), Operands(reader, shared, tiles), tiles).statements(body)
+    return Fragments(reader, tuple(block), Operands(reader, shared, tensors, tiles), tiles).statements(body)
+
+
+def direct(reader: Reader, body: tuple[tree.Statement, ...], tensors: Mapping[str, tree.Array], block: Sequence[Axis]) -> None:
+    """Says where tensor memory is touched without an instruction, or nobody can take it."""
+    taken = {id(cell) for node in nodes(body) if isinstance(node, tree.Instruct) for cell in node.operands}
+    for cell in (node for node in nodes(body) if tensors and isinstance(node, tree.Cell) and id(node) not in taken):
+        if cell.name in tensors:
+            reader.problems.say("TG182.direct", cell.span, tensors[cell.name].span, name=cell.name)
+    for array in tensors.values():
+        if lanes_of(block, TOGETHER["warp"]) is None:
+            reader.problems.say("TG182.threads", array.span, level="warp", count=TOGETHER["warp"])
 
 
 @dataclass(slots=True)
@@ -75,7 +91,12 @@ class Fragments:
                 number = None if one.extent is None else index(one.extent, replace(self.reader.constants(), problems=Problems()))
                 inner = replace(self, around=(*self.around, Axis(name, number))) if isinstance(number, Const) else self
                 yield replace(one, body=inner.statements(one.body))
-            case tree.If() | tree.Section():
+            case tree.Section(way, body=inner):
+                for made in (n for n in nodes(inner) if isinstance(n, tree.Instruct) and not (way == USE and n.pending)):
+                    if there := next((c for c in made.operands if c.name in self.operands.tensors), None):
+                        self.say("TG182.section", made.span, name=there.name)
+                yield replace(one, body=self.statements(inner))
+            case tree.If():
                 yield replace(one, body=self.statements(one.body))
             case _:
                 cells = (node for node in nodes(one) if isinstance(node, tree.Cell) and node.name in self.tiles)
@@ -152,7 +173,7 @@ class Fragments:
         if len(one.names) != len(tiles.held.extents) or len({*one.names}) < len(one.names):
             say("TG182.names", one.span, tiles.span, name=one.array, count=len(tiles.held.extents))
             return
-        turns, place = self.elements(tiles, tiles.held.operand, tiles.held.extents, self.fresh)
+        turns, place = self.elements(tiles.held.lane, tiles.held.operand, tiles.held.extents, self.fresh)
         own = dict(zip(one.names, place, strict=True))
 
         def put(node: Any) -> Any:
@@ -181,7 +202,7 @@ class Fragments:
         return other.cell(place, cell.span)
 
     def elements(
-        self, tiles: Tiles, operand: Operand, extents: tuple[int, ...], called: Callable[[str], str]
+        self, lane: Term, operand: Operand, extents: tuple[int, ...], called: Callable[[str], str]
     ) -> tuple[list[tuple[str, int]], Exprs]:
         """The loops over the tiles and registers of a lane, for so many elements along each index, and the element there."""
         turns: list[tuple[str, int]] = []
@@ -190,7 +211,7 @@ class Fragments:
             name = called("tile") if extent > box else ""
             turns += [(name, extent // box)] if name else []
             starts.append(tree.Binary("*", tree.Name(name), number(box)) if name else None)
-        digits = dict(split(operand.lanes, tiles.held.lane))
+        digits = dict(split(operand.lanes, lane))
         for digit in operand.cells:
             name = called(digit.name)
             turns.append((name, digit.extent))
@@ -209,14 +230,12 @@ class Fragments:
         (equation,) = found.op.equations
         fold = equation.value if isinstance(equation.value, Fold) and equation.value.monoid == found.update else None
         inner = [(axis.name, self.reader.hidden(axis.name), axis.extent) for axis in fold.axes] if fold else []
-        source = (
-            equation.target
-            if found.operand(equation.target).kind == "fragment"
-            else next(r.tensor for r in reads(equation.value) if found.operand(r.tensor).kind == "fragment")
-        )
+        source, lane = found.shares.name, self.lane(found, there[found.shares.name])
+        if lane is None:
+            self.say("TG182.threads", one.span, level=found.level, count=TOGETHER[found.level])
+            return
         names = {r.tensor: r.index for r in reads(equation.value)} | {equation.target: tuple(Var(a.name) for a in equation.axes)}
-        tiles = self.tiles[there[source].name]
-        turns, place = self.elements(tiles, found.operand(source), found.operand(source).shape, self.reader.hidden)
+        turns, place = self.elements(lane, found.shares, found.shares.shape, self.reader.hidden)
         own: dict[str, tree.Expr] = {v.name: e for v, e in zip(names[source], place, strict=True) if isinstance(v, Var)}
         own |= {name: tree.Name(new) for name, new, _ in inner}
 
@@ -241,9 +260,16 @@ class Fragments:
             for cell in one.operands
         }
         key = self.fresh(one.name)
-        self.reader.written.begun[key] = Begun(found, tuple(first[cell.name] for cell in one.operands), tiles.held.lane)
+        self.reader.written.begun[key] = Begun(found, tuple(first[cell.name] for cell in one.operands), lane)
         meet = tree.Sync("instruction barrier", span=one.span)
         yield from (replace(meet, begins=key), *looped(turns, (step,), one.span), meet)
+
+    def lane(self, one: Instruction, cell: tree.Cell) -> Term | None:
+        """The number of the lane at hand among those that run an instruction together, of which one operand is at a cell."""
+        if cell.name in self.tiles:
+            return self.tiles[cell.name].held.lane
+        found = lanes_of(self.block, TOGETHER[one.level])
+        return None if found is None else found[1]
 
     def fresh(self, name: str) -> str:
         """A name that nothing of the text has."""

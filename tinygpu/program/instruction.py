@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Sent, Sync, Wait
+from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Reserve, Sent, Sync, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -42,7 +42,9 @@ class Atom:
     @property
     def waits(self) -> bool:
         """Whether it is of what lands later, so that nothing is moved over it."""
-        return self.what == "matrix" and ("wgmma." in self.name or "fence." in self.name or not self.name.startswith("matrix("))
+        return self.what == "matrix" and (
+            any(later in self.name for later in ("wgmma.", "tcgen05.", "fence.")) or not self.name.startswith("matrix(")
+        )
 
 
 Rows = Mapping[str, tuple[str, Atom]]
@@ -97,9 +99,9 @@ INSTRUCTIONS: Rows = {
 }
 
 
-def matrix(one: Instruction, behind: Mapping[str, int] = {}) -> str:
+def matrix(one: Instruction, behind: Mapping[str, int] = {}, columns: int = 0) -> str:
     """What makes an instruction that many lanes run: its text, and of each operand whether it is read or written, and the cells of a lane; or the
-    descriptor of one that is `behind` such.
+    descriptor of one that is `behind` such; or of one in tensor memory how many rows and `columns` its array has, and whether each warp reaches its own lanes.
 
     >>> from tinygpu.model.instruction import shipped
     >>> matrix(shipped("ldmatrix_x2")[0])
@@ -114,6 +116,8 @@ def matrix(one: Instruction, behind: Mapping[str, int] = {}) -> str:
         if o.kind == "fragment"
         else f"{o.name}:tile:{behind[o.name]}"
         if o.name in behind
+        else f"{o.name}:tensor:{o.shape[0]}:{columns}:{one.level}"
+        if o.kind == "tensor"
         else f"{o.name}:row"
         for o in one.operands
     )
@@ -139,6 +143,25 @@ def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
         case _:
             return ""
     return f"matrix({text!r}, {' '.join(f'{name}:rw:{count}' for name, count in held)!r})"
+
+
+def in_tensor_memory(step: Call) -> str:
+    """What makes a step of a kernel whose block has tensor memory: it takes columns and gives them back, ends groups of products and waits for them; and its barriers
+    order tensor memory too. Empty for any other.
+
+    >>> [in_tensor_memory(step) for step in (Reserve("acc", 256, "begin"), Commit(FIFTH), Wait(0, FIFTH), Sync(), Sync("warp"))]
+    ["tensor('begin', 256)", "tensor('commit')", "tensor('wait', 0)", "tensor('barrier')", '']
+    """
+    match step:
+        case Reserve(_, columns, way):
+            return f"tensor({way!r}, {columns})"
+        case Commit("tcgen05"):
+            return "tensor('commit')"
+        case Wait(count, "tcgen05"):
+            return f"tensor('wait', {count})"
+        case Sync("block", begins=None):
+            return "tensor('barrier')"
+    return ""
 
 
 def set_registers(step: Registers) -> str:

@@ -22,6 +22,7 @@ from tinygpu.model.problems import Problems
 from tinygpu.model.value import index
 from tinygpu.program.declared import laid_out
 from tinygpu.program.descriptor import descriptor, starts
+from tinygpu.program.tensor_memory import is_tile
 from tinygpu.program.tiles import Exprs, Tiles, form, has
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The reader of the launch, its arrays in shared memory, and its fragments."""
+    """The reader of the launch, its arrays in shared and in tensor memory, and its fragments."""
 
     reader: Reader
     shared: Mapping[str, tree.Array]
+    tensors: Mapping[str, tree.Array]
     tiles: Mapping[str, Tiles]
 
     @property
@@ -53,12 +55,7 @@ class Operands:
 
     def chosen(self, one: tree.Instruct) -> Instruction | None:
         """The instruction of that name for operands like these; None after a message."""
-        known, arch = self.called(one.name, one.span), self.reader.machine.arch or ARCHITECTURES[1]
-        if any(o.kind == "tensor" for i in known for o in i.operands):
-            there = any(has(arch, needed) for i in known for needed in i.archs)
-            words = {"name": one.name, "arch": arch, "known": list(dict.fromkeys(a for i in known for a in i.archs))}
-            self.say("TG182.tensor" if there else "TG182.arch", one.span, **words)
-            return None
+        known = self.called(one.name, one.span)
         fitting = [i for i in known if len(i.operands) == len(one.operands) and all(map(self.fits, i.operands, one.operands))]
         if known and not fitting:
             takes = dict.fromkeys(
@@ -70,9 +67,11 @@ class Operands:
     def fits(self, operand: Operand, cell: tree.Cell) -> bool:
         """Whether an operand may be a tile there: of a fragment that lies as the instruction wants it, or of an array in shared memory."""
         if operand.kind != "fragment":  # of an array of several tiles, the first indices say which
-            array, dtypes = self.shared.get(cell.name), self.reader.scope(()).dtypes
-            held = "" if array is None else dtypes.get(array.dtype, array.dtype)
-            return len(cell.index) >= len(operand.shape) and held == operand.dtype
+            there = operand.kind == "tensor"
+            array, dtypes = (self.tensors if there else self.shared).get(cell.name), self.reader.scope(()).dtypes
+            if array is None or len(cell.index) < len(operand.shape) or dtypes.get(array.dtype, array.dtype) != operand.dtype:
+                return False
+            return not there or is_tile(operand, self.numbers(array))
         tiles = self.tiles.get(cell.name)
         return (
             tiles is not None
@@ -95,12 +94,19 @@ class Operands:
             for operand, cell in zip(found.operands, one.operands, strict=True):
                 if operand.kind == "fragment":
                     self.whole(cell, cell.index, operand.shape)
+                elif operand.kind == "tensor":
+                    self.whole(cell, cell.index[-2:], operand.shape)
                 elif operand.kind == "rows":
                     self.rows(cell, operand)
                 else:
                     self.described(cell, operand, found)
             return True
         return False
+
+    def numbers(self, array: tree.Array) -> tuple[int, ...]:
+        """The extents of an array; none where they are no numbers, which is said where it is declared."""
+        found = tuple(index(e, replace(self.reader.constants(), problems=Problems())) for e in array.extents)
+        return tuple(int(n.value) for n in found if isinstance(n, Const)) if len(found) > 1 else ()
 
     def whole(self, cell: tree.Cell, inside: Exprs, boxes: Sequence[int]) -> None:
         """Says where a tile begins in the middle of one."""

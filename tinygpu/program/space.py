@@ -5,7 +5,7 @@ counts and emits arrays asks for a column and never for a name; a space like ano
 
     owner     sees an element        it is unwritten        what was written is seen by the others     where it lies
     thread    the thread             where it is declared   –                                          registers
-    block     the block's threads    when the block begins  after a barrier of the block               the block's memory; fragments in registers
+    block     the block's threads    when the block begins  after a barrier of the block               the block's memory; fragments in registers; tensor memory
     grid      all threads            when the call begins   in a later launch                          global memory
 """
 
@@ -41,5 +41,6 @@ WORKSPACE = Space("workspace", "workspace", "grid", 0)
 SHARED = Space("shared", "shared array", "block", 1, sized=True, laid_out=True, ordered=("block", "warp"))
 FRAGMENT = Space("fragment", "fragment", "block", 1, sized=True, ordered=("block", "warp", "instruction"))
 RING = Space("ring", "ring", "block", 1, sized=True)
+TENSORS = Space("tensor", "array in tensor memory", "block", 1, sized=True, ordered=("block",))
 LOCAL = Space("local", "local", "thread", ANY, sized=True)
-SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, FRAGMENT, RING, LOCAL)}
+SPACES: Mapping[str, Space] = {space.name: space for space in (INPUT, OUTPUT, WORKSPACE, SHARED, FRAGMENT, RING, TENSORS, LOCAL)}

@@ -30,6 +30,7 @@ from tinygpu.program.call import (
     Fence,
     Leave,
     Registers,
+    Reserve,
     Sent,
     Sync,
     Wait,
@@ -39,6 +40,7 @@ from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
 from tinygpu.program.pending import is_copy
 from tinygpu.program.ring import read_ring
+from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step
 from tinygpu.program.traverse import in_calls
 from tinygpu.record import replace
@@ -68,6 +70,8 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.Section(way, ring, turn.name if isinstance(turn, Var) else "0", ())
         case Registers(count):
             return tree.Sync(f"registers {count}")
+        case Reserve(array, columns, way):
+            return tree.Sync(f"{way} {columns} columns of {array}")
         case Sync():
             return tree.Sync(step.word)
         case Fence(unit):
@@ -140,6 +144,10 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Fence(ASYNC, span)
         case tree.Sync("wait" | "commit" | "fence", unit=unit, span=span) if unit not in ("", *UNITS) or unit == COPY:
             reader.problems.say("TG183.unit", span, near=PRODUCTS, name=unit, known=PRODUCTS)
+        case tree.Sync("wait" | "commit", unit="tcgen05", span=span) if all(a.role != TENSORS.name for a in reader.arrays.values()):
+            reader.problems.say("TG183.none", span)
+        case tree.Sync("fence", unit="tcgen05", span=span):
+            reader.problems.say("TG183.fence", span)
         case tree.Sync("wait", count, unit=unit, span=span):
             return waited(count, unit or COPY, span, reader)
         case tree.Sync("commit", unit=unit, span=span):

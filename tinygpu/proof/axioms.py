@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FUNCTIONS, App, Fold, shuffled, walk
-from tinygpu.program.call import COPY, TENSOR, Enter, Fence, Sync
+from tinygpu.program.call import COPY, FIFTH, TENSOR, Enter, Fence, Sync
+from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Array, Assign, Program
 from tinygpu.record import dataclass
 
@@ -57,6 +58,16 @@ AXIOMS: Mapping[str, Axiom] = {
         "shape on one accumulator are done in order, behind what was done with registers before a fence for them",
         f'{PTX}, "wgmma.mma_async"; {PTX}, "wgmma.wait_group"; {PTX}, "wgmma.fence"',
     ),
+    "product in tensor memory": Axiom(
+        "a product that a thread begins is over when an mbarrier has had the arrival of a commit behind it; products of one thread, of one shape on one accumulator, are done in order. "
+        "Kernels of it were assembled, and never run",
+        f'{PTX}, "tcgen05.mma"; {PTX}, "tcgen05.commit"; {PTX}, "Memory consistency model for 5th generation of TensorCore operations"',
+    ),
+    "tensor memory": Axiom(
+        "a block's columns are its own until it gives them back; a load or a store by a warpgroup is over behind its wait, and a barrier between the two fences of tensor memory "
+        "tells it to all threads. Kernels of it were assembled, and never run",
+        f'{PTX}, "tcgen05.alloc"; {PTX}, "tcgen05.ld"; {PTX}, "tcgen05.wait"; {PTX}, "tcgen05.fence"',
+    ),
     "proxy fence": Axiom(
         "what a thread wrote to shared memory before a fence, and has told, is read by descriptors, whose layouts are swizzles of 32, 64 and 128 bytes",
         f'{PTX}, "fence.proxy.async"; {PTX}, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"',
@@ -100,13 +111,15 @@ def axioms(program: Program) -> tuple[str, ...]:
     for step in program.steps:
         match step:
             case Sync():
-                found |= {step.word} | ({"asynchronous product"} if step.applied and step.applied.instruction.unit else set())
+                found |= {step.word}
+                if step.applied and (unit := step.applied.instruction.unit):
+                    found.add("product in tensor memory" if unit == FIFTH else "asynchronous product")
             case Enter():
                 found.add("ring")
             case Fence("async"):
                 found.add("proxy fence")
             case Array(owner="block", held=None):
-                found.add("shared memory")
+                found |= {"shared memory", "tensor memory"} if step.space == TENSORS else {"shared memory"}
             case Assign(value=value):
                 found |= {"atomic update"} if step.atomic else set()
                 found |= {PENDING[step.pending]} if step.pending in PENDING else set()

@@ -13,6 +13,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from tinygpu.runtime.ring import _leads
+from tinygpu.runtime.tensor import _cell
+
 
 def _registers(builder: Any, values: list[Any], dtype: str) -> list[Any]:
     """Cells as registers: those below 32 bits are parts of one, and those of 4 bits the lower halves of bytes."""
@@ -68,6 +71,10 @@ def matrix(text: str, form: str) -> Any:
                 begin, inside = (builder.zext(builder.lshr(n, word(4)), long) for n in (base, far))
                 held[name] = [builder.add(builder.add(begin, long(int(count[0]))), inside)]
                 continue
+            if way == "tensor":
+                height, width, level = count
+                held[name] = [_cell(builder, given[2 * at], first, int(height), int(width), level == "warpgroup")]
+                continue
             data = context.make_array(kind)(context, builder, given[2 * at]).data
             cells = [builder.gep(data, [builder.add(first, first.type(n))]) for n in range(int(count[0]))]
             if "r" in way:
@@ -83,8 +90,12 @@ def matrix(text: str, form: str) -> Any:
             numbers.setdefault(name, [*range(len(marks), len(marks) + len(registers))])
             marks += [str(n) for n in tied] if tied else [_mark(r.type) for r in registers]
             inputs += registers
-        body, rows = text, [name for name, way, *_ in operands if way in ("row", "tile")]
-        later = text.startswith(("wgmma.", "fence."))  # the order of these is what they are for
+        body, rows = text, [name for name, way, *_ in operands if way in ("row", "tile", "tensor")]
+        later = text.startswith(("wgmma.", "fence.", "tcgen05."))  # the order of these is what they are for
+        if later and rows and len(rows) == len(operands):  # no lane has anything of it: one of them begins it
+            body = f"{{ .reg .pred leads; setp.ne.u32 leads, ${len(marks)}, 0; @leads {text} }}"
+            marks.append("r")
+            inputs.append(builder.zext(_leads(builder), word))
         for name, places in numbers.items():
             listed = ", ".join(f"${n}" for n in places)
             body = body.replace(f"{{{name}}}", listed if name in rows else f"{{{listed}}}")

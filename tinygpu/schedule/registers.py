@@ -18,8 +18,8 @@ from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
 from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Registers, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, box_copy, cluster_barrier, matrix, of_ring, set_registers
-from tinygpu.program.space import LOCAL
+from tinygpu.program.instruction import beside_products, box_copy, cluster_barrier, in_tensor_memory, matrix, of_ring, set_registers
+from tinygpu.program.space import LOCAL, TENSORS
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
 from tinygpu.record import dataclass, replace
@@ -35,8 +35,9 @@ def fragments_of(launch: Launch) -> Held:
 
 def registered(launch: Launch) -> Launch:
     """`launch → launch` with its fragments in registers."""
-    fragments = fragments_of(launch)
-    return replace(launch, body=_Registers(fragments).body(launch.body, Region(launch.axes))) if fragments else launch
+    if not any(isinstance(s, Sync) and s.applied for s in steps(launch.body)) and not fragments_of(launch):
+        return launch
+    return replace(launch, body=_Registers(fragments_of(launch)).body(launch.body, Region(launch.axes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,20 @@ class Called:
         if isinstance(step, Sync) and isinstance(step.begins, Sent):
             return box_copy(step.begins, self.slots(step.begins.told[0]))
         if isinstance(step, Sync) and step.applied:
-            one = step.applied.instruction
-            return matrix(
-                one, {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
-            )
+            one, last = step.applied.instruction, self.tensor.extents[-1] if self.tensor else None
+            behind = {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
+            return matrix(one, behind, int(last.value) if isinstance(last, Const) else 0)
+        if self.tensor and isinstance(step, Call) and (found := in_tensor_memory(step)):
+            return found
         if isinstance(step, Sync):
             return cluster_barrier(step)
         held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
         return beside_products(step, [*held]) if isinstance(step, Call) else ""
+
+    @property
+    def tensor(self) -> Array | None:
+        """The array in tensor memory, if there is one."""
+        return next((a for a in self.arrays.values() if a.space == TENSORS), None)
 
     def slots(self, ring: str) -> int:
         """Of a ring."""
@@ -86,6 +93,8 @@ class Called:
         """What it is called."""
         if isinstance(step, Sync) and isinstance(step.begins, Sent):
             return "box_copy"
+        if self.tensor and step == Sync():
+            return "tensor_barrier"
         return step.applied.instruction.name if isinstance(step, Sync) and step.applied else getattr(step, "called", "")
 
     def operands(self, one: Applied) -> Iterator[tuple[Operand, tuple[str, tuple[Term, ...]]]]:
@@ -109,6 +118,8 @@ class Called:
                 return [near, (ring, (Const(0), turn))]
         if isinstance(step, Sync) and step.applied:
             return list(called_with(step.applied, fragments))
+        if self.tensor and isinstance(step, Call) and in_tensor_memory(step):
+            return [(self.tensor.name, tuple(Const(0) for _ in self.tensor.extents))]
         if not isinstance(step, Wait | Fence) or not self.maker(step) or step == Fence(ASYNC):
             return []
         firsts = ((name, fragments[name]) for name in self.flight)

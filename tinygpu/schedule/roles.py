@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.category.term import Const, conjunction, negation
-from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Sent, Sync
+from tinygpu.program.call import ASYNC, FILL, TENSOR, USE, Boxed, Call, Enter, Fence, Reserve, Sent, Sync
 from tinygpu.program.cluster import calls
 from tinygpu.program.ring import Section, of_threads, sections, threads_under
-from tinygpu.program.space import RING
+from tinygpu.program.space import RING, TENSORS
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in, steps
+from tinygpu.program.tensor_memory import columns
 from tinygpu.program.traverse import map_steps, with_body
 from tinygpu.record import replace
 from tinygpu.schedule.budget import traded
@@ -37,12 +38,15 @@ def parted(program: Program) -> Program:
 
 
 def apart(launch: Launch, arch: str = "") -> Launch:
-    """`launch → launch` with its roles apart, and its boxes at once; the same one where it has no rings."""
+    """`launch → launch` with its roles apart, its boxes at once, and its tensor memory reserved; the same one where it has none of these."""
     if not sections(launch.body):
-        return launch
+        return reserving(launch)
     body = begun(at_once(launch, cut(launch, arch).body))
     together = any(one.parts > 1 for one in sends(body))
-    return replace(launch, body=(*body, Sync("cluster", launch.span)) if together else body)  # nobody sends to a block that is gone
+    launch = reserving(replace(launch, body=body))
+    return (
+        replace(launch, body=(*launch.body, Sync("cluster", launch.span))) if together else launch
+    )  # nobody sends to a block that is gone
 
 
 def sends(body: tuple[Step, ...]) -> Iterator[Sent]:
@@ -94,6 +98,17 @@ def begun(body: tuple[Step, ...]) -> tuple[Step, ...]:
     return map_steps(
         body, lambda s: (s, Enter(s.name, BEGIN, Const(0), s.span)) if isinstance(s, Array) and s.space == RING else (s,)
     )
+
+
+def reserving(launch: Launch) -> Launch:
+    """With a call behind an array in tensor memory that takes its columns, and one at the end that gives them back."""
+    found = [a for a in arrays_in(launch.body, "block") if a.space == TENSORS]
+    if not found:
+        return launch
+    (array,) = found
+    taken, given = (Reserve(array.name, columns(array.extents), way, array.span) for way in (BEGIN, "end"))
+    body = map_steps(launch.body, lambda s: (s, taken) if s == array else (s,))
+    return replace(launch, body=(*body, given))
 
 
 def at_once(launch: Launch, body: tuple[Step, ...]) -> tuple[Step, ...]:

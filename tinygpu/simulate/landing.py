@@ -19,6 +19,7 @@ from tinygpu.category.term import tensors
 from tinygpu.program.arrays import READ
 from tinygpu.program.call import ASYNC, COPY, TENSOR, UNITS, Call, Commit, Enter, Fence, Leave, Wait
 from tinygpu.program.ring import Section
+from tinygpu.program.space import FRAGMENT, TENSORS, Space
 from tinygpu.program.step import WARP, Assign, Step
 from tinygpu.record import dataclass, field
 from tinygpu.simulate.box import unflat
@@ -70,9 +71,9 @@ class Told:
 @dataclass(slots=True)
 class Groups:
     """Of each lane and unit: the groups that it has ended, and the number below which they have landed; its fences, and the copies that had landed at
-    the last one of those for units of their own. `held`: cells are registers."""
+    the last one of those for units of their own. `space` is that of the cells: registers, shared memory, or tensor memory, of which nothing is fenced."""
 
-    held: bool
+    space: Space
     ended: dict[str, Array]
     landed: dict[str, Told | Turns]
     fences: dict[str, Told]
@@ -80,14 +81,19 @@ class Groups:
     rings: Rings
 
     @classmethod
-    def of(cls, lanes: Group, held: bool, sections: Mapping[Role, Section]) -> Groups:
+    def of(cls, lanes: Group, space: Space, sections: Mapping[Role, Section]) -> Groups:
         """Nothing is under way."""
         none = np.zeros(lanes.lanes, np.int64)
         boxes = {box(ring): none for ring, _ in sections}
         landed: dict[str, Told | Turns] = {u: Told.of(lanes) for u in UNITS}
         landed |= {u: Turns(lanes, none) for u in boxes}
         fences = {u: Told.of(lanes) for u in (ASYNC, *UNITS)}
-        return cls(held, dict.fromkeys(UNITS, none) | boxes, landed, fences, Told.of(lanes), Rings(sections))
+        return cls(space, dict.fromkeys(UNITS, none) | boxes, landed, fences, Told.of(lanes), Rings(sections))
+
+    @property
+    def held(self) -> bool:
+        """Whether cells are registers."""
+        return self.space == FRAGMENT
 
     @property
     def told(self) -> dict[str, Told]:
@@ -169,12 +175,13 @@ class Flights:
         step = access.place.step
         alone = isinstance(step, Assign) and step.target == self.name not in tensors(step.value)
         for (other, writes, sums, _), mark in self.begun.items():
-            if (writes or write) and not (unit == other != COPY and sums and alone):  # products on one accumulator are in order
-                for point in self.early(access, mark, groups.landed[other]):
+            if writes or write:
+                ordered = unit == other != COPY and sums and alone  # products of a warp on one accumulator are in order
+                for point in self.early(access, mark, groups.landed[other], ordered):
                     faults.add(UnderWay(*self.case(access, point, mark), verb, other), access.place.span)
         if unit == COPY or unit in boxes:
             self.over(access, plain, unit, faults)
-        if unit not in ("", COPY):
+        if unit not in ("", COPY) and groups.space != TENSORS:
             for mark, told in self.unseen(groups, unit, write):
                 for point in self.early(access, mark, told):
                     faults.add(Unfenced(*self.case(access, point, mark), unit), access.place.span)
@@ -196,12 +203,16 @@ class Flights:
             if other == COPY and writes and not groups.held:
                 yield begun, groups.shown
 
-    def early(self, access: Access, mark: Mark, told: Told | Turns) -> Iterator[int]:
-        """The first few points of an access at which a number is not passed, as the lanes there know it."""
+    def early(self, access: Access, mark: Mark, told: Told | Turns, ordered: bool = False) -> Iterator[int]:
+        """The first few points of an access at which a number is not passed, as the lanes there know it; of what a warp does in order, those of other warps."""
         number = mark.number[access.address]
         bad = number >= 0
         if bad.any():
-            bad &= told.known(mark.lane[access.address], access.lane) <= number
+            before = mark.lane[access.address]
+            bad &= told.known(before, access.lane) <= number
+            if ordered:
+                thread = told.lanes.thread
+                bad &= thread[before] // WARP != thread[access.lane] // WARP
         yield from (int(point) for point in np.flatnonzero(bad)[:EACH])
 
     def case(self, access: Access, point: int, mark: Mark) -> tuple[At, str, tuple[int, ...], At]:

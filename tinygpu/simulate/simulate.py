@@ -131,7 +131,7 @@ class Simulation:
         for group in groups(blocks, threads, self.order, cells):
             whole = Clock.of_launch(group, blocks, moments)
             late = {
-                space: Groups.of(group, space == FRAGMENT, roles)
+                space: Groups.of(group, space, roles)
                 for space in spaces
                 if (units or roles) and (space != FRAGMENT or units - {COPY, TENSOR})
             }

@@ -23,7 +23,7 @@ class Placed(
     Node,
     fragment="name *bindings cells kind=fragment",
     rows="name *bindings cells kind=rows",
-    across="name *bindings across cells kind=tensor",
+    across="kind name *bindings across cells",
     shown="{kind} {name} {bindings} in ⟨{across}, ⟩{cells}",
 ):
     """`fragment a i = (r: 2, g), k = (q, u: 2) in (r, u)`: the digits of an operand's indices, some of them the lane's, and those that number its

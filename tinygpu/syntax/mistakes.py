@@ -21,7 +21,9 @@ from tinygpu.syntax.reader import Parser, Unexpected, at_start, run, trace
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 CLAUSES = frozenset(("work", "compute", "time", "register", "vector", "param", "where", "stage", "layout", "launch", "equations",
                      "reduce", "keep", "use", "program", "let"))  # fmt: skip
-STEPS = frozenset(("local", "shared", "workspace", "atomic", "for", "if", "barrier", "warp", "commit", "wait", "launch", "let"))
+STEPS = frozenset(
+    ("local", "shared", "workspace", "tensor", "atomic", "for", "if", "barrier", "warp", "commit", "wait", "launch", "let")
+)
 KINDS = {
     "NAME": "a name",
     "NUMBER": "a number",

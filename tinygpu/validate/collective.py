@@ -16,8 +16,9 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, Axis, Const, Fold, Read, Term, Var, conjunction, reads, rebuild, substitute, text
 from tinygpu.model.collective import Operand, joined
 from tinygpu.program.call import Applied, Sync
+from tinygpu.program.space import TENSORS
 from tinygpu.program.statement import line
-from tinygpu.program.step import Assign, For, If, Launch, Step
+from tinygpu.program.step import Assign, For, If, Launch, Step, arrays_in
 from tinygpu.program.traverse import reads_of
 from tinygpu.record import dataclass, replace
 from tinygpu.schedule.registers import Held, fragments_of
@@ -29,13 +30,15 @@ Place = tuple[Term, ...]
 
 def collective(launch: Launch, here: Here, node: ast.AST) -> None:
     """That a launch does what a kernel with instructions does. Raises Differs, at the kernel."""
-    if fragments := fragments_of(launch):
-        _Collective(fragments, here, node).body(launch.body, Region(launch.axes))
+    fragments, there = fragments_of(launch), {a.name for a in arrays_in(launch.body, "block") if a.space == TENSORS}
+    if fragments or there:
+        _Collective(fragments, frozenset(there), here, node).body(launch.body, Region(launch.axes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Collective:
     fragments: Held
+    there: frozenset[str]
     here: Here
     node: ast.AST
 
@@ -65,6 +68,8 @@ class _Collective:
         """That a lane has the elements that a step touches."""
         touched = [(r.tensor, r.index) for r in reads_of(step)] + ([(step.target, step.index)] if isinstance(step, Assign) else [])
         for name, index in touched:
+            if name in self.there:
+                raise Differs(self.node, f"has {name} in tensor memory", "the program touches it without an instruction")
             if name in self.fragments and not self.at(region).holds(self.fragments[name].mine(index)):
                 place = ", ".join(map(text, index))
                 raise Differs(
@@ -107,11 +112,7 @@ class _Collective:
             )
 
         target = self.element(instruction.operand(equation.target), first[equation.target], own, step.value.dtype)
-        source = next(
-            o
-            for o in instruction.operands
-            if o.kind == "fragment" and (o.name == equation.target or instruction.operand(equation.target).kind != "fragment")
-        )
+        source = instruction.shares
         names = {r.tensor: r.index for r in reads(value)} | {equation.target: tuple(Var(a.name) for a in equation.axes)}
         element = tuple(substitute(i, known) for i in names[source.name])
         return (

@@ -116,7 +116,7 @@ def _atom(node: ast.expr, space: str) -> Atom:
         case ast.Call(func=ast.Name(id="shared_memory"), args=[ast.Constant(value=int(number))], keywords=[]):
             return Atom("shared", "", number)
         case ast.Call(
-            func=ast.Name(id="matrix" | "ring" | "tensor_copy" | "registers")
+            func=ast.Name(id="matrix" | "ring" | "tensor" | "tensor_copy" | "registers")
         ):  # which one it has to be is asked where it is called
             return Atom("matrix", ast.unparse(node))
         case ast.Call() if ast.unparse(node) in ATOMS:
