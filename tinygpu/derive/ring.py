@@ -101,7 +101,7 @@ def halves(build: Build, copies: Sequence[Step], axes: tuple[Axis, ...] = ()) ->
                 load, store = halves(build, body, (*axes, axis))
                 first.append(replace(step, axis=axis, body=load))
                 second.append(replace(step, axis=axis, body=store))
-            case Assign(target, index, value, guard=guard):
+            case Assign(target, _, value, guard=guard):
                 name = build.fresh(f"{target}_next")
                 build.locals.append(Array(name, value.dtype, tuple(a.extent for a in axes), LOCAL, span=step.span))
                 cell = Read(name, tuple(Var(a.name) for a in axes), value.dtype, step.span)
