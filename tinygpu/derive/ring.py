@@ -65,7 +65,11 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
     copies, rest = loop.body[:first], loop.body[first + 1 :]
     if boxed := next((t for t in tiles.values() if t.stage.by), None):
         raise refused("TG546.boxes", boxed.span, by=boxed.stage.by)
-    if any((t.stage.ring, t.stage.later) != (slots, tile.stage.later) for t in tiles.values()) or not written(copies) == tiles.keys() or written(rest) & tiles.keys():
+    if (
+        any((t.stage.ring, t.stage.later) != (slots, tile.stage.later) for t in tiles.values())
+        or not written(copies) == tiles.keys()
+        or written(rest) & tiles.keys()
+    ):
         raise refused("TG546.ring", tile.span, at=axis.name)
     if rest and isinstance(rest[-1], Sync):
         rest = rest[:-1]
