@@ -67,7 +67,7 @@ def longest(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array]) -> dict[s
             old = drawn[tensor.name]
             asked = _asked(tensor, mine, sizes, old, np.random.default_rng(0))
             allowed = asked[_true(tensor, mine, sizes, asked)]
-            one = drawn | {tensor.name: np.asarray(np.max(allowed, initial=old)).astype(old.dtype)}
+            one = drawn | {tensor.name: np.asarray(allowed.max() if allowed.size else old).astype(old.dtype)}
             drawn = one if _kept(op, sizes, one) else drawn
     return drawn
 
