@@ -14,7 +14,7 @@ from tests.comments import Wrong, wrongs
 from tests.conftest import Whole
 from tests.program.library import here, machines
 from tinygpu import pipeline
-from tinygpu.pipeline import Proof
+from tinygpu.pipeline import Proof, Refutation
 from tinygpu.proof.kernel import prove
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
@@ -40,6 +40,16 @@ def test_and_not_where_they_are_edited(wrong: Wrong) -> None:
     result = prove(pipeline.program(machines(wrong.text)[wrong.title]))
     assert not isinstance(result, Proof)
     assert wrong.why in {f"{o.claim.kind} {o.claim.code}" for o in result}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    "wrong", [pytest.param(w, id=f"{p.stem}: {w.title}: {w.why}") for p in RIGHT for w in wrongs(p) if w.kind == "wrong"]
+)
+def test_what_is_wrong_is_refuted(wrong: Wrong) -> None:
+    """A run shows it, at small sizes. What is `loose` goes wrong by rounding alone, beyond 2³¹, in the laws of a monoid, or is right and not proved."""
+    verdict = pipeline.check(machines(wrong.text)[wrong.title])
+    assert isinstance(verdict, Refutation), verdict
 
 
 @pytest.mark.parametrize("name", FOLDS)

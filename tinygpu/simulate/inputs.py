@@ -19,7 +19,7 @@ from tinygpu.category.to_numpy import evaluate
 from tinygpu.model.op import Op, Tensor
 from tinygpu.simulate.box import box_of
 from tinygpu.simulate.fault import SimulationBudget
-from tinygpu.simulate.promised import as_promised
+from tinygpu.simulate.promised import as_promised, longest
 
 MOST = 1 << 27
 POSITIVE = ("log", "sqrt", "rsqrt")
@@ -79,7 +79,7 @@ def ends_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Ar
 
 def rising_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
     """Random inputs, but floats are positive, small, and a little larger with each step along an axis: what grows from term to term grows up to the last
-    one, and no term is nothing beside another.
+    one, and no term is nothing beside another. Integers that say how long something is are as large as they may be.
 
     >>> from tinygpu.pipeline import load_text
     >>> op = load_text("op f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k] x[i, k] }").spec.ops[0]
@@ -93,7 +93,7 @@ def rising_inputs(op: Op, sizes: Mapping[str, int], seed: int = 0) -> dict[str, 
         shape = drawn[tensor.name].shape
         ramp = sum((place / max(1, n) for place, n in zip(np.indices(shape), shape, strict=True)), np.ones(shape))
         drawn[tensor.name] = _handed(tensor, load(ramp * (1 + chance.random(shape) / 64) / 4, tensor.dtype))
-    return as_promised(op, sizes, drawn, seed)
+    return longest(op, sizes, as_promised(op, sizes, drawn, seed))
 
 
 def _handed(tensor: Tensor, values: Any) -> Array:

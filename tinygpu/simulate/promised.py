@@ -53,6 +53,25 @@ def as_promised(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array], seed:
     return next((one for one in chain(*(tries if wide else reversed(tries))) if kept(one)), drawn)
 
 
+def longest(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array]) -> dict[str, Array]:
+    """The same, with integers that are passed by value as large as promises let them be: what they say the end of is as long as it may be.
+
+    >>> from tinygpu.pipeline import load_text
+    >>> text = "op f(x: f32[N], k: i32) -> (y: f32[]) where 0 <= k, k < 4*N { y[] = sum[i < k] x[i | 0] }"
+    >>> int(longest(load_text(text).spec.ops[0], {"N": 3}, {"x": np.zeros(3), "k": np.int32(2)})["k"])
+    11
+    """
+    conditions = [c for promise in op.promises for c in _parts(promise)]
+    for tensor in (t for t in op.inputs if not t.shape and t.dtype in INTEGERS):
+        if mine := [condition for name, condition in conditions if name == tensor.name]:
+            old = drawn[tensor.name]
+            asked = _asked(tensor, mine, sizes, old, np.random.default_rng(0))
+            allowed = asked[_true(tensor, mine, sizes, asked)]
+            one = drawn | {tensor.name: np.asarray(allowed.max() if allowed.size else old).astype(old.dtype)}
+            drawn = one if _kept(op, sizes, one) else drawn
+    return drawn
+
+
 def _few(op: Op, sizes: Mapping[str, int], drawn: dict[str, Array], seed: int) -> Iterator[dict[str, Array]]:
     """Small integers, beside rows of offsets."""
     for rows in _rows(op, sizes, drawn, seed):
