@@ -22,6 +22,7 @@ from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Proof, Refutation
 from tinygpu.recheck import Disagreement
 from tinygpu.recheck.run import rerun
+from tinygpu.run.gate import assembled
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 
@@ -193,6 +194,16 @@ def test_kernels_are_assembled_and_nothing_leaves_registers(arch: tuple[int, int
         assert sum(n.startswith("STTM") for n in found) == stores
         assert any(n.startswith("LDTM") for n in found) and any(n.startswith("UTCBAR") for n in found)
         assert sum(n.startswith("UTCATOMSWS.AND") for n in found) == 1  # columns are given back
+
+
+def test_kernels_with_boxes_are_assembled_as_a_launcher_does_it() -> None:
+    """Whose maps of tensors lie in the parameters of the kernel."""
+    needs_cuda()
+    (one,) = (m for m in pipeline.load_text(TEXT).machines if m.name == "roles")
+    (found,) = assembled(pipeline.program(one), "sm_100a")
+    assert (found.stack_bytes, found.spill_bytes) == (0, 0)
+    boxes = pipeline.load("specs/tensor_cores.tgpu").spec.machine("half_boxes[T=f16]")
+    assert assembled(pipeline.program(boxes), "sm_100")
 
 
 MOVE = "tcgen05_st_16x256b_x1(acc[0, n*8], f[0, n*8])"

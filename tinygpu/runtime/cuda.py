@@ -150,7 +150,7 @@ class _Cuda:
         kernel, signature = self.make(bits, wide)
         made = _library(kernel, signature, arch, self.threads, self.symbol)
         if self.maps and wide:
-            made._llvm_strs = [_with_maps(text, self.symbol, self.maps) for text in made._llvm_strs]
+            made._llvm_strs = [_with_maps(text, self.symbol, self.maps, arch[0] >= 10) for text in made._llvm_strs]
         return made
 
     @property

@@ -101,8 +101,9 @@ def _primary(device: int) -> Any:
     return None if int(status) else context
 
 
-def _with_maps(text: str, kernel: str, count: int) -> str:
-    """A text of LLVM with the last `count` parameters of a kernel, addresses of maps, as the maps themselves: bytes that the launch copies, and that nobody writes."""
+def _with_maps(text: str, kernel: str, count: int, typed: bool = False) -> str:
+    """A text of LLVM with the last `count` parameters of a kernel, addresses of maps, as the maps themselves: bytes that the launch copies, and that nobody writes. From sm_100 on
+    the compiler wants them `typed`, and before it refuses that."""
     found = re.search(rf'(?m)^define void @"?{kernel}"?\((.*)\)$', text)
     if found is None:
         return text
@@ -110,7 +111,8 @@ def _with_maps(text: str, kernel: str, count: int) -> str:
     kinds, names = zip(*(p.rsplit(" ", 1) for p in parameters), strict=True)
     plain, whole = len(parameters) - count, f"[{_MAP_BYTES // 8} x i64]*"
     assert {*kinds[plain:]} == {"i64"}
-    maps = [f"{whole} byval align {_MAP_ALIGNED} %map.{n}" for n in range(count)]
+    by_value = f"byval({whole[:-1]})" if typed else "byval"
+    maps = [f"{whole} {by_value} align {_MAP_ALIGNED} %map.{n}" for n in range(count)]
     addresses = "".join(f"  {name} = ptrtoint {whole} %map.{n} to i64\n" for n, name in enumerate(names[plain:]))
     head = f"define void @{kernel}({', '.join([*parameters[:plain], *maps])})"
     text = text.replace(found[0], head).replace("entry:\n", f"entry:\n{addresses}", 1)
