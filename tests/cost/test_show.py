@@ -115,10 +115,11 @@ def test_a_kernel_for_one_architecture_alone_is_assembled_for_it(capsys) -> None
     """And is none on another device, which is said."""
     needs_cuda()
     assert (
-        main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16]", "--cost", "M=512", "N=512", "K=512", "--device", "h100"]) == 0
+        main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16, G=2]", "--cost", "M=512", "N=512", "K=512", "--device", "h100"])
+        == 0
     )
     assert "registers a thread" in capsys.readouterr().out
-    assert main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16]", "--cost", "--device", "a100"]) == 0
+    assert main(["show", "specs/tensor_cores.tgpu", "half_roles[T=f16, G=2]", "--cost", "--device", "a100"]) == 0
     assert "is on sm_90a, and does not run on NVIDIA A100" in capsys.readouterr().out
 
 

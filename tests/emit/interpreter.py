@@ -297,10 +297,11 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "constant_memory": constant_memory,
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
-        "matrix": lambda text, form: f"{text}|{form}" if text.startswith("wgmma.") else text,
+        "matrix": lambda text, form: f"{text}|{form}" if text.startswith(("wgmma.", "tcgen05.")) else text,
         "warp_number": lambda: lambda number: number,
         "registers": lambda *how: lambda: None,
         "ring": lambda *how: ("ring", *how),
+        "tensor": lambda *how: ("tensor", *how),
         "tensor_copy": lambda *how: ("tensor_copy", *how),
         "atomic": atomic,
     }

@@ -13,8 +13,20 @@ from typing import Any
 
 WARP, GROUP = 32, 128
 MEETINGS = ("cuda.syncthreads", "cuda.syncwarp")
-INSTRUCTIONS = ("mma_", "ldmatrix_", "stmatrix_", "wgmma_", "products_", "fence_async", "ring_", "box_copy", "cluster_barrier")
-BARRIERS = -1  # where those of the block are, beside what warps have begun
+INSTRUCTIONS = (
+    "mma_",
+    "ldmatrix_",
+    "stmatrix_",
+    "wgmma_",
+    "products_",
+    "fence_async",
+    "ring_",
+    "box_copy",
+    "cluster_barrier",
+    "tcgen05_",
+    *(f"tensor_{step}" for step in ("begin", "barrier", "commit", "wait", "end")),
+)
+BARRIERS, TENSOR = -1, -2  # where those of the block are, and its tensor memory, beside what warps have begun
 Thread = Generator[tuple[Any, ...], Any, None]
 
 
@@ -120,11 +132,23 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, An
             given, (text,) = [waiting[n][2:] for n in lanes], texts
             if is_of_cluster(("instruction", text)):
                 continue
+            if not isinstance(text, str) and text[0] == "tensor":
+                from tests.hardware.fifth import together
+
+                if together(text) and any(waiting.get(n, ())[:2] != ("instruction", text) for n in range(count)):
+                    continue  # a barrier of the block is in it
+                tensor_memory(under_way).call(text, first // WARP)
+                out |= dict.fromkeys(lanes)
+                continue
             if not isinstance(text, str):
                 if text[:2] == ("ring", "begin") and any(waiting.get(n, ())[:2] != ("instruction", text) for n in range(count)):
                     continue  # a barrier of the block is in it
                 if barriers(under_way).call(text, given):
                     out |= dict.fromkeys(lanes)
+                continue
+            if text.startswith("tcgen05."):
+                tensor_memory(under_way).run(text, given, first // WARP)
+                out |= dict.fromkeys(lanes)
                 continue
             if text.startswith(("wgmma.", "fence.")):
                 group = range(first // GROUP * GROUP, first // GROUP * GROUP + GROUP)
@@ -137,6 +161,13 @@ def met(waiting: dict[int, tuple[Any, ...]], count: int, under_way: dict[int, An
         else:
             out |= {n: exchanged(waiting[n], n - first, [waiting[m][1] for m in lanes]) for n in lanes}
     return out
+
+
+def tensor_memory(under_way: dict[Any, Any]) -> Any:
+    """That of the block."""
+    from tests.hardware.fifth import Tensor
+
+    return under_way.setdefault(TENSOR, Tensor())
 
 
 def barriers(under_way: dict[Any, Any]) -> Any:
