@@ -99,3 +99,37 @@ def test_sizes_that_fit_what_they_are_made_to(clamped: str) -> None:
     assert isinstance(check(program(fits)), Proof)
     for wrong in (fits.replace("max(u, 0)", "u"), fits.replace("max(u, 0)", "max(u, -1)"), fits.replace("H - 1", "H + 1")):
         assert wrong != fits and not isinstance(check(program(wrong)), Proof)
+
+
+NEAR = (
+    "op f(x: f32[R, N]) -> (s: f32[R]) { s[r] = sum[k] EQUATION }\n"
+    + """machine m : f {
+  work grid = (g: ceil(R / 32)), block = (t: 32)
+  program {
+    local a: f32[]
+    a[] = 0
+    for k < N { if g*32 + t < R { a[] += STEP } }
+    s[g*32 + t] = a[] if g*32 + t < R
+  }
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("equation", "step", "helps"), [
+    ("x[r, k] * x[r, k]", f"f32(f16({X})) * {X}", True),
+    ("x[r, k] * x[r, k]", f"f32(f16({X})) * {X} * 2", False),
+    ("(1 if x[r, k] > 0 else 0)", f"1 if f32(f16({X})) > 0 else 0", False),
+])  # fmt: skip
+def test_what_is_rounded_may_stand_for_what_it_was(equation: str, step: str, helps: bool) -> None:
+    """Only where nothing else is wrong, and nothing is decided by it."""
+    text = NEAR.replace("EQUATION", equation).replace("STEP", step)
+    verdict = check(program(text))
+    assert isinstance(verdict, Unknown) or not helps
+    said = [help for d in getattr(verdict, "diagnostics", ()) for help in d.helps if "near_f16" in help]
+    assert (
+        said
+        == ["write `near_f16` for `f16` in line 7: over the reals it is the number that is rounded, and then it is proved"] * helps
+    )
+    if helps:
+        assert isinstance(check(program(text.replace("f16(x", "near_f16(x"))), Proof)

@@ -4,6 +4,7 @@
     s[t] = exp(a)*exp(b)   ↦   s[t] = exp(a + b)           a stored value, as the equation has it
     s[r] = sum[k] c*x[k]   ↦   s[r] = c*(sum[k] x[k])      the equation, as the program computes it
     x[i32(n - 1)]          ↦   where n <= 2147483647       sizes that fit what they are made to
+    p[t] = f16(a[])        ↦   p[t] = near_f16(a[])        what is rounded, as what stands for the number that it was
 
 Comes in: a program, and the claims that are open. Goes out: a help, or an empty text. The one idea: candidates are few and come from the two forms that
 did not meet; each is put in the program's place and proved, and the first that is a proof is the help.
@@ -14,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from tinygpu.category.dtype import EPSILON, RANGE
+from tinygpu.category.dtype import EPSILON, NEAR, RANGE, contains
 from tinygpu.category.linear import as_written, polynomial, solve
 from tinygpu.category.monoid import COMBINING, as_monoid
+from tinygpu.category.near import is_near
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -48,6 +50,7 @@ from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, Ghost, If, Program, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.proof.kernel import Open, Proof, prove
+from tinygpu.proof.rows import by_hand
 from tinygpu.proof.words import INTERNAL
 from tinygpu.record import replace
 from tinygpu.simulate.fault import OutOfBounds
@@ -72,6 +75,8 @@ def candidates(program: Program, left: Sequence[Open]) -> Iterator[Try]:
     """Programs that say the same otherwise, and the texts of what is other in them."""
     codes = {o.claim.code for o in left}
     yield from smaller(program)
+    if codes <= {*FORMS, "TG509"}:
+        yield from nearby(program)
     if "TG501" in codes:
         yield from accumulations(program)
     elif codes & {*FORMS} and codes <= {*FORMS}:
@@ -95,6 +100,32 @@ def smaller(program: Program) -> Iterator[Try]:
                 replace(program, op=op, where=program.where + known),
                 f"say in the op `where {', '.join(map(text, known))}`: then it is proved",
             )
+
+
+def nearby(program: Program) -> Iterator[Try]:
+    """With numbers that are rounded as numbers that stand for what they were."""
+    lines = {s.span.line: s for s in program.steps if isinstance(s, Assign) and standing(s.value) != s.value and s.span.line}
+    casts = {t for s in lines.values() for t in walk(standing(s.value)) if is_near(t)} - {
+        t for s in lines.values() for t in walk(s.value)
+    }
+    if lines and casts and by_hand(program):
+        words = ", ".join(sorted({f"`{t.op}` for `{t.dtype}`" for t in casts if isinstance(t, App)}))
+        tried = changed(program, lambda step: (replace(step, value=standing(step.value)),) if isinstance(step, Assign) else (step,))
+        yield (
+            tried,
+            f"write {words} in line {', '.join(map(str, sorted(lines)))}: over the reals it is the number that is rounded, and then it is proved",
+        )
+
+
+@memoised
+def standing(term: Term) -> Term:
+    """The term with a number that stands for what it rounds for each cast to fewer bits."""
+    inner = rebuild(term, standing)
+    near = {dtype: word for word, dtype in NEAR.items()}
+    match inner:
+        case App("cast", (value,), dtype) if dtype in near and value.dtype in FLOATS and not contains(dtype, value.dtype):
+            return App(near[dtype], (value,), dtype)
+    return inner
 
 
 def accumulations(program: Program) -> Iterator[Try]:
