@@ -60,7 +60,7 @@ TILES = [
     ("histogram", "histogram_shared", {"n": 700, "B": 40}),
 ]
 INSTRUCTED = sorted((ROOT / "tests" / "hardware" / "specs").glob("*.tgpu"))
-THREADS = 1 << 13  # of one run
+THREADS = 1 << 12  # of one run
 LAYOUTS = (Layout(), Layout(pad=1), Layout(pad=2), Layout(swizzle=(5, 0, 5)), Layout(swizzle=(3, 0, 5)))
 
 
@@ -286,6 +286,7 @@ def test_banks_of_every_layout(layout: Layout, monkeypatch: pytest.MonkeyPatch) 
     compared(transpose(layout, "transposed"), {"M": 64, "N": 64}, monkeypatch)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", INSTRUCTED, ids=lambda path: path.stem)
 def test_rows_of_instructions_and_what_they_multiply(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With pads, with a half of the lanes, stored, in tiles that borders cut."""

@@ -70,23 +70,26 @@ def disagreement(program: Program) -> str:
     return ""
 
 
-def sample(count: int, seed: int) -> Iterator[tuple[str, Mutant]]:
-    """Mutants by chance, each with the name of its file: first a program, then one of its mutants, so that small programs count as much as large ones."""
+def sample(count: int, seed: int, longest: int = 1 << 20) -> Iterator[tuple[str, Mutant]]:
+    """Mutants by chance, each with the name of its file: first a program, then one of its mutants, so that small programs count as much as large ones. Programs of
+    more than `longest` steps are left out."""
     chance, found = random.Random(seed), machines()
     made: dict[int, list[Mutant]] = {}
     for _ in range(count):
         which = chance.randrange(len(found))
         source, machine = found[which]
         program = pipeline.program(machine)
+        if sum(1 for _ in program.steps) > longest:
+            continue
         every = made.setdefault(which, list(attempts(program)))
         while not is_mutant(one := chance.choice(every), program):  # to ask it of all would take longer than the verdicts
             pass
         yield source, one
 
 
-def judged(count: int, seed: int) -> Iterator[tuple[str, str]]:
+def judged(count: int, seed: int, longest: int = 1 << 20) -> Iterator[tuple[str, str]]:
     """The verdict on each mutant of a sample; of what is unknown or unsound with the reason and the program."""
-    for source, mutant in sample(count, seed):
+    for source, mutant in sample(count, seed, longest):
         kind, why = verdict(mutant.program)
         more = kind in ("unknown", "unsound")
         yield kind, f"{source}, {mutant.done}: {why}\n{render(mutant.program)}" if more else ""
