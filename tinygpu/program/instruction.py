@@ -149,6 +149,7 @@ def in_tensor_memory(step: Call) -> str:
     """What makes a step of a kernel whose block has tensor memory: it takes columns and gives them back, ends groups of products and waits for them; and its barriers
     order tensor memory too. Empty for any other.
 
+    >>> from tinygpu.program.call import FIFTH
     >>> [in_tensor_memory(step) for step in (Reserve("acc", 256, "begin"), Commit(FIFTH), Wait(0, FIFTH), Sync(), Sync("warp"))]
     ["tensor('begin', 256)", "tensor('commit')", "tensor('wait', 0)", "tensor('barrier')", '']
     """
