@@ -151,6 +151,7 @@ PRODUCTS = (
     Case("A @ B", "matmul_shared", "matmul", CUBE, peers.product, "A @ B", 0.4),
     Case("A @ B, on cpu", "matmul_cpu", "matmul", CUBE, peers.product, "A @ B", 0.6, note="1.5 with --blas Haswell"),
     Case("A @ B, ring", "matmul_ring", "matmul", CUBE, peers.product, "A @ B", 0.4),
+    Case("A @ B, by hand", "by_hand", "matmul", CUBE, peers.product, "A @ B", 0.4),
     Case("A.T @ B", "matmul_transposed", "matmul_tn", CUBE, peers.transposed_left, "A.T @ B", 0.4),
     Case("A @ B.T", "matmul_transposed", "matmul_nt", CUBE, peers.transposed_right, "A @ B.T", 0.4),
     Case("A @ B of a view", "views", "product", CUBE, peers.product, "A @ B, where A is X.T", 0.4, draw={"A": turned}),
