@@ -122,6 +122,9 @@ ALONE = {
     "a box of its own": COLUMNS.replace("B[ko*64 + k, bx*64 + j | 0]", "B[ko*64 + k, bx*64 + c*64 + j | 0]"),
     "other turns": COLUMNS.replace("for ko < ceil(K / 64) {", "for ko < ceil(K / 64) + c {"),
     "turns that end elsewhere": COLUMNS.replace("      if g == 1 and w", "      if ko < ceil(K / 64) - c { if g == 1 and w").replace("        }\n      }\n      if g < 1 {\n        use", "        }\n      } }\n      if ko < ceil(K / 64) - c { if g < 1 {\n        use").replace("          wait mma 0\n        }\n      }", "          wait mma 0\n        }\n      } }"),
+    "a slot of its own": COLUMNS.replace("sB[ko % 2, kk*16, 0]", "sB[(ko + c) % 2, kk*16, 0]").replace("copy sB[ko % 2,", "copy sB[(ko + c) % 2,"),
+    "used before": COLUMNS.replace("    if g < 1 { for", "    sB[0, g*32 + w*8, lane] = 1\n    fence async\n    barrier\n    if g < 1 { for"),
+    "read before": COLUMNS.replace("    if g < 1 { for i, j in acc { acc[i, j] = 0 } }", "    local seen: f16[]\n    sB[0, g*32 + w*8, lane] = 1\n    if sB[0, g*32 + w*8, lane] > 0 { seen[] = 1 }\n    fence async\n    barrier\n    if g < 1 { for i, j in acc { acc[i, j] = 0 } }"),
     "an odd number of rows": COLUMNS.replace("cluster = (c: 2)", "cluster = (c: 3)"),
     "parts in the middle of a pattern": COLUMNS.replace("cluster = (c: 2)", "cluster = (c: 16)"),
 }  # fmt: skip

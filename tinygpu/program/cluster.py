@@ -2,8 +2,8 @@
 
     s[k, i, j] = A[o + i, p + j]     ↦     block r of n: rows [r·m, (r + 1)·m) of the box to all n blocks, m = rows / n         where o, p are the same in them
 
-Comes in: a launch, a section of it, and a copy there. Goes out: calls of the unit. The one idea: a block has the whole box when its barrier is told so, whoever sent it; and all blocks
-of a cluster take the same turns, or nothing is shared.
+Comes in: a launch, a section of it, and a copy there. Goes out: calls of the unit. The one idea: a block has the whole box when its barrier is told so, whoever sent it. What a neighbour sends is ordered by
+the ring alone, and by no barrier of the block; so all blocks of a cluster take the same turns, and nobody has touched the array before, or nothing is shared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tinygpu.category.term import Axis, Const, Term, reads, substitute, variable
 from tinygpu.program.boxes import element, length_of, sent
 from tinygpu.program.call import Boxed, Sent, Sync
 from tinygpu.program.ring import Section, sections
-from tinygpu.program.step import Launch, arrays_in
+from tinygpu.program.step import For, If, Launch, arrays_in
+from tinygpu.program.traverse import reads_of, walk_steps, written
 from tinygpu.record import replace
 
 
@@ -33,7 +34,9 @@ def calls(launch: Launch, section: Section, one: Boxed, layout: Layout) -> Itera
 
 
 def common(launch: Launch, section: Section, one: Boxed) -> tuple[Axis, ...]:
-    """The factors of a cluster that a box does not depend on. None, where blocks of a cluster may take other turns than their neighbours."""
+    """The factors of a cluster that a box, and where it goes, does not depend on. None, where blocks of a cluster may take other turns than their neighbours, or use its array before."""
+    if touched_before(launch, section, one.target):
+        return ()
     ranks = {a.name for a in launch.ranks}
     own = {a.name for owner in ("thread", "block") for a in arrays_in(launch.body, owner)}
 
@@ -43,8 +46,18 @@ def common(launch: Launch, section: Section, one: Boxed) -> tuple[Axis, ...]:
     turns = [term for loop in section.loops for term in (loop.start, loop.axis.extent)]
     if any(map(told, (*turns, *section.ends))):
         return ()
-    here = set[str]().union(*map(told, element(one).index))
+    here = set[str]().union(*map(told, (*element(one).index, *one.index)))
     return tuple(a for a in launch.ranks if a.name not in here)
+
+
+def touched_before(launch: Launch, section: Section, name: str) -> bool:
+    """Whether a block reads or writes an array before the sections of a ring, or beside them, when a neighbour may be there already."""
+    mine = [s for s in sections(launch.body) if s.enter.ring == section.enter.ring]
+    for step, _, path in walk_steps(launch.body):
+        here = {r.tensor for r in reads_of(step)} | (set() if isinstance(step, For | If) else written((step,)))
+        if name in here and path[0] <= section.begin[0] and not any(s.holds(path) for s in mine):
+            return True
+    return False
 
 
 def shared_along(launch: Launch, step: Sync) -> tuple[Axis, ...]:

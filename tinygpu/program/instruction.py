@@ -124,11 +124,11 @@ def matrix(one: Instruction, behind: Mapping[str, int] = {}, columns: int = 0) -
     return f"matrix({one.ptx!r}, {' '.join(form)!r})"
 
 
-def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
-    """What makes a step that orders what lands later on a unit of its own; empty for any other. What is under way is in registers, so many of each array of
-    a `flight`: nobody reads them before a wait, nor writes them after a fence.
+def in_order(step: Call, flight: Sequence[tuple[str, int]]) -> str:
+    """What makes a step that orders what lands later on a unit of its own, or what the blocks of a cluster do; empty for any other. What is under way is in registers,
+    so many of each array of a `flight`: nobody reads them before a wait, nor writes them after a fence.
 
-    >>> beside_products(Wait(1, "mma"), [("acc", 64)])
+    >>> in_order(Wait(1, "mma"), [("acc", 64)])
     "matrix('wgmma.wait_group.sync.aligned 1;', 'acc:rw:64')"
     """
     match step:
@@ -140,6 +140,8 @@ def beside_products(step: Call, flight: Sequence[tuple[str, int]]) -> str:
             text, held = "wgmma.fence.sync.aligned;", flight
         case Fence("async"):
             text, held = "fence.proxy.async.shared::cta;", ()
+        case Sync("cluster"):
+            text, held = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;", ()
         case _:
             return ""
     return f"matrix({text!r}, {' '.join(f'{name}:rw:{count}' for name, count in held)!r})"
@@ -196,9 +198,3 @@ def of_ring(step: Enter | Leave, slots: int, roles: tuple[int, int], blocks: int
 def box_copy(one: Sent, slots: int) -> str:
     """What makes the copy of a box, which a ring of so many slots is told of."""
     return f"tensor_copy({len(one.extents)}, {slots}, {one.bytes}{f', {one.mask}' if one.parts > 1 else ''})"
-
-
-def cluster_barrier(step: Sync) -> str:
-    """What makes a call at which threads meet for which the prelude has no name: those of a cluster; empty for others."""
-    text = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
-    return f"matrix({text!r}, '')" if step.scope == "cluster" else ""

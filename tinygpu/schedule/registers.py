@@ -18,7 +18,7 @@ from tinygpu.category.term import Const, Read, Term, rebuild
 from tinygpu.model.collective import Fragment, Instruction, Operand
 from tinygpu.program.call import ASYNC, Applied, Call, Enter, Fence, Leave, Registers, Sent, Sync, Wait
 from tinygpu.program.descriptor import descriptor
-from tinygpu.program.instruction import beside_products, box_copy, cluster_barrier, in_tensor_memory, matrix, of_ring, set_registers
+from tinygpu.program.instruction import box_copy, in_order, in_tensor_memory, matrix, of_ring, set_registers
 from tinygpu.program.space import LOCAL, TENSORS
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_terms, with_body
@@ -57,22 +57,21 @@ class Called:
 
     def maker(self, step: Step) -> str:
         """What makes the function; empty where the runtime has one."""
-        if isinstance(step, Registers):
-            return set_registers(step)
-        if isinstance(step, Enter | Leave):
-            return of_ring(step, self.slots(step.ring), roles(self.launch, step.ring), self.blocks(step.ring))
-        if isinstance(step, Sync) and isinstance(step.begins, Sent):
-            return box_copy(step.begins, self.slots(step.begins.told[0]))
-        if isinstance(step, Sync) and step.applied:
-            one, last = step.applied.instruction, self.tensor.extents[-1] if self.tensor else None
-            behind = {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(step.applied) if o.kind == "descriptor"}
-            return matrix(one, behind, int(last.value) if isinstance(last, Const) else 0)
-        if self.tensor and isinstance(step, Call) and (found := in_tensor_memory(step)):
-            return found
-        if isinstance(step, Sync):
-            return cluster_barrier(step)
-        held = ((name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held))
-        return beside_products(step, [*held]) if isinstance(step, Call) else ""
+        match step:
+            case Registers():
+                return set_registers(step)
+            case Enter(ring) | Leave(ring):
+                return of_ring(step, self.slots(ring), roles(self.launch, ring), self.blocks(ring))
+            case Sync(begins=Sent() as sent):
+                return box_copy(sent, self.slots(sent.told[0]))
+            case Sync(begins=Applied(one) as applied):
+                last = self.tensor.extents[-1] if self.tensor else None
+                behind = {o.name: self.tile(one, o, n) for o, (n, _) in self.operands(applied) if o.kind == "descriptor"}
+                return matrix(one, behind, int(last.value) if isinstance(last, Const) else 0)
+        if not isinstance(step, Call):
+            return ""
+        held = [(name, fragment.count) for name in self.flight if (fragment := self.arrays[name].held)]
+        return (in_tensor_memory(step) if self.tensor else "") or in_order(step, held)
 
     @property
     def tensor(self) -> Array | None:
