@@ -17,6 +17,7 @@ import pytest
 from benchmarks.machine_code import disassembler, gate
 from tests.emit.interpreter import run
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.hardware.asked import no_other_text_is_taken
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.layout import Layout
@@ -162,15 +163,7 @@ MISPRINTED = {
 
 
 def test_no_other_text_is_taken() -> None:
-    made = machine(COLUMNS)
-    proof = pipeline.check(made)
-    assert isinstance(proof, Proof)
-    built = [pipeline.built(proof, made)]
-    text = pipeline.module("clusters.tgpu", built)
-    assert pipeline.validate(text, built) == ()
-    for name, (old, new) in MISPRINTED.items():
-        assert old in text, (name, text)
-        assert pipeline.validate(text.replace(old, new, 1), built), name
+    no_other_text_is_taken(machine(COLUMNS), MISPRINTED)
 
 
 def test_who_shares_a_box_out_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

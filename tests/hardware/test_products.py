@@ -15,10 +15,11 @@ import pytest
 from benchmarks.machine_code import disassembler, gate, loops
 from tests.emit.interpreter import run
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.hardware.asked import is_refuted, no_other_text_is_taken
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.machine import Machine
-from tinygpu.pipeline import Proof, Refutation
+from tinygpu.pipeline import Proof
 from tinygpu.recheck import Disagreement
 from tinygpu.recheck.run import rerun
 from tinygpu.simulate.fault import UnderWay, Unfenced
@@ -128,10 +129,7 @@ def test_products_under_way_are_proved(name: str) -> None:
 def test_wrong_ones_are_refuted(name: str) -> None:
     text, code = WRONG[name]
     assert text not in (TURN, RING, HELD)
-    verdict = pipeline.check(machine(text))
-    assert isinstance(verdict, Refutation), verdict
-    assert verdict.diagnostic.code.startswith(code), verdict.diagnostic
-    assert verdict.diagnostic.case is not None
+    is_refuted(machine(text), code)
 
 
 @pytest.mark.sampled
@@ -222,14 +220,7 @@ MISPRINTED = {  # of a kernel: what stands there, and what does something else
 
 def test_no_other_text_is_taken() -> None:
     made = machine(TURN.replace("    shared sA", "    shared extra: f32[8]\n    shared sA"))
-    proof = pipeline.check(made)
-    assert isinstance(proof, Proof)
-    built = [pipeline.built(proof, made)]
-    text = pipeline.module("products.tgpu", built)
-    assert pipeline.validate(text, built) == ()
-    for name, (old, new) in MISPRINTED.items():
-        assert old in text, name
-        assert pipeline.validate(text.replace(old, new, 1), built), name
+    no_other_text_is_taken(made, MISPRINTED)
 
 
 REFUSED = {  # what is changed, and the message

@@ -16,10 +16,11 @@ import pytest
 from benchmarks.machine_code import disassembler, gate
 from tests.emit.interpreter import run
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.hardware.asked import is_refuted, no_other_text_is_taken
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.machine import Machine
-from tinygpu.pipeline import Proof, Refutation
+from tinygpu.pipeline import Proof
 from tinygpu.recheck import Disagreement
 from tinygpu.recheck.run import rerun
 from tinygpu.run.gate import assembled
@@ -96,10 +97,7 @@ def test_others_are_proved(name: str) -> None:
 def test_wrong_ones_are_refuted(name: str) -> None:
     text, code = WRONG[name]
     assert text not in (TURN, ROLES, TILES)
-    verdict = pipeline.check(machine(text))
-    assert isinstance(verdict, Refutation), verdict
-    assert verdict.diagnostic.code.startswith(code), verdict.diagnostic
-    assert verdict.diagnostic.case is not None
+    is_refuted(machine(text), code)
 
 
 @pytest.mark.sampled
@@ -167,14 +165,7 @@ MISPRINTED = {  # of a kernel: what stands there, and what does something else
 def test_no_other_text_is_taken() -> None:
     wide = TURN.replace("acc: f32[64, 16]", "acc: f32[4, 64, 16]").replace("acc[0, ", "acc[0, 0, ")
     (made,) = pipeline.load_text(OP + wide).machines
-    proof = pipeline.check(made)
-    assert isinstance(proof, Proof)
-    built = [pipeline.built(proof, made)]
-    text = pipeline.module("products.tgpu", built)
-    assert pipeline.validate(text, built) == () and '(10, 0, "a")' in text
-    for name, (old, new) in MISPRINTED.items():
-        assert old in text, (name, text)
-        assert pipeline.validate(text.replace(old, new, 1), built), name
+    assert '(10, 0, "a")' in no_other_text_is_taken(made, MISPRINTED)
 
 
 COUNTED = {"in_turn": (2, 2), "roles": (2, 2), "large": (4, 8)}  # products in the loop, stores at the beginning
