@@ -21,7 +21,17 @@ PLANE = {"M": 8192, "N": 8192}
 ROWS, LONG = {"R": 8192, "N": 8192}, {"R": 2048, "N": 32768}
 COPY, READ, TRITON, EAGER, CUB, CUBLAS = "copy ceiling", "read ceiling", "Triton", "torch eager", "CUB", "cuBLAS"
 FLASH = "FlashAttention"
-FLASH_64, CAUSAL_64 = ((f"{name}_mma[E=64, N=1]", f"{name}_mma[E=64, N=2]", f"{name}_wgmma[E=64]") for name in ("flash", "causal"))
+
+
+def heads(name: str, width: int, floats: str = "bf16") -> tuple[str, ...]:
+    """The machines of `specs/attention.tgpu` for heads of so many numbers.
+
+    >>> heads("flash", 64)
+    ('flash_mma[F=bf16, E=64, N=1]', 'flash_mma[F=bf16, E=64, N=2]', 'flash_wgmma[F=bf16, E=64]')
+    """
+    each = f"F={floats}, E={width}"
+    return (*(f"{name}_mma[{each}, N={n}]" for n in (1, 2)), f"{name}_wgmma[{each}]")
+
 
 Draw = Callable[[np.random.Generator, int, dict[str, int]], Any]
 
@@ -121,8 +131,17 @@ CASES = (
     GpuCase("A @ B, bf16, 4096", "tensor_cores", "matmul_half[bf16]", {"M": 4096, "N": 4096, "K": 4096}, "matmul_half", (Goal(CUBLAS, 0.85),)),
     GpuCase("A @ B.T, i8", "tensor_cores", "scaled", {"M": 4096, "N": 4096, "K": 4096}, "scaled_bytes", (Goal(CUBLAS, 0.8),)),
     GpuCase("A @ B.T, fp8", "tensor_cores", "scaled_float8", {"M": 8192, "N": 8192, "K": 8192}, "scaled_float8", (Goal(CUBLAS, 0.8),)),
-    GpuCase("attention", "attention", "attention", {"B": 4, "H": 16, "S": 4096, "T": 4096, "D": 64}, "attention", (Goal(FLASH, 0.75),), FLASH_64),
-    GpuCase("attention, causal", "attention", "attention_causal", {"B": 4, "H": 8, "R": 2, "M": 4096, "D": 64}, "attention_causal", (Goal(FLASH, 0.75),), CAUSAL_64),
-    GpuCase("attention, causal, 16k", "attention", "attention_causal", {"B": 1, "H": 8, "R": 2, "M": 16384, "D": 64}, "attention_causal", (Goal(FLASH, 0.75),), CAUSAL_64),
+    *(
+        GpuCase(f"attention, heads of {d}, {t // 1024}k", "attention", "attention[bf16]", {"B": 16384 // t, "H": 16, "S": t, "T": t, "D": d}, "attention", (Goal(FLASH, 0.75),), heads("flash", d))
+        for d in (64, 128) for t in (4096, 16384)
+    ),
+    *(
+        GpuCase(f"attention, causal, heads of {d}, {t // 1024}k", "attention", "attention_causal[bf16]", {"B": 16384 // t, "H": 8, "R": 2, "M": t, "D": d}, "attention_causal", (Goal(FLASH, 0.75),), heads("causal", d))
+        for d in (64, 128) for t in (4096, 16384)
+    ),
+    *(
+        GpuCase(f"decode, heads of {d}", "decode_groups", "decode_groups[bf16]", {"B": 16, "H": 8, "R": 4, "T": 16384, "D": d}, "attention", ceiling(0.9), tuple(f"split_mma[F=bf16, E={d}, C={c}]" for c in (4, 16)))
+        for d in (64, 128)
+    ),
     GpuCase("scan of rows", "scan", "scan_rows", ROWS, "scan_rows", ()),
 )  # fmt: skip

@@ -63,7 +63,7 @@ def changed(name: str, right: str, wrong: str) -> Machine:
     body, end, rest = after.partition("\n}\n")
     assert right in body
     text = before + head + body.replace(right, wrong) + end + rest
-    return pipeline.load_text(text).spec.machine(f"{name}[E=64]")
+    return pipeline.load_text(text).spec.machine(f"{name}[F=f16, E=64]")
 
 
 @pytest.mark.sampled
@@ -88,7 +88,7 @@ def test_wrong_attention_is_refuted_with_the_fewest_keys(name: str) -> None:
 @pytest.mark.sampled
 def test_weights_that_are_rounded_for_good_are_not_proved() -> None:
     """Nothing but rounding makes them others, which is no counterexample; over the reals they are what is said only where a program says `near`."""
-    found = prove(pipeline.program(changed(FLASH, "near_f16(x", "f16(x")))
+    found = prove(pipeline.program(changed(FLASH, "near_F(x", "F(x")))
     assert not isinstance(found, Proof) and any(one.claim.code.startswith("TG50") for one in found)
 
 
@@ -100,7 +100,7 @@ def softmax(scores: Array) -> Array:
 @pytest.mark.sampled
 @pytest.mark.parametrize("order", ["forwards", "backwards", "mixed"])
 def test_tiles_land_as_late_as_they_may(order: str) -> None:
-    program = pipeline.program(pipeline.load(ROOT / "specs/attention.tgpu").spec.machine("flash_wgmma[E=64]"))
+    program = pipeline.program(pipeline.load(ROOT / "specs/attention.tgpu").spec.machine("flash_wgmma[F=f16, E=64]"))
     sizes = {"B": 1, "H": 1, "S": 70, "T": 200, "D": 64}
     inputs = random_inputs(program.op, sizes, seed=1)
     q, k, v = (np.asarray(inputs[name], np.float64) for name in "QKV")
@@ -112,7 +112,7 @@ def test_tiles_land_as_late_as_they_may(order: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("wide", [True, False])
 def test_a_block_ends_where_the_mask_does(wide: bool) -> None:
-    program = pipeline.program(pipeline.load(ROOT / "specs/attention.tgpu").spec.machine("causal_wgmma[E=64]"))
+    program = pipeline.program(pipeline.load(ROOT / "specs/attention.tgpu").spec.machine("causal_wgmma[F=f16, E=64]"))
     sizes = {"B": 1, "H": 1, "R": 1, "M": 150, "D": 64}
     inputs = random_inputs(program.op, sizes, seed=1)
     q, k, v = (np.asarray(inputs[name], np.float64) for name in "QKV")
@@ -122,12 +122,12 @@ def test_a_block_ends_where_the_mask_does(wide: bool) -> None:
     np.testing.assert_allclose(found["O"], wanted, rtol=0, atol=2e-3 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("name", [f"{name}[E={e}]" for name in (FLASH, CAUSAL) for e in (64, 128)])
+@pytest.mark.parametrize("name", [f"{name}[F={f}, E={e}]" for name in (FLASH, CAUSAL) for f, e in (("f16", 64), ("bf16", 128))])
 def test_the_machine_code_multiplies_as_often_as_a_head_is_wide(name: str) -> None:
     needs_cuda()
     (report,) = gate([pipeline.program(pipeline.load(ROOT / "specs/attention.tgpu").spec.machine(name))], (9, 0, "a"))
     assert report.refused() == () and (report.stack_bytes, report.spill_bytes) == (0, 0)
     if disassembler():
         counts = Counter(i.name.split(".")[0] for i in report.instructions)
-        assert counts["HGMMA"] == int(name.split("=")[1][:-1]) // 8
+        assert counts["HGMMA"] == int(name.split("E=")[1][:-1]) // 8
         assert counts["UTMALDG"]

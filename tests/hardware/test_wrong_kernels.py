@@ -13,7 +13,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Refutation
 
 STORED, GROUPS, ANY = "half_output stored[T=f16, MI=2]", "dequantised grouped_mma[MI=1]", "dequantised any_group_mma[MI=1]"
-FLASH, SPLIT = "attention flash_mma[E=32, N=1]", "decode_groups split_mma[E=32, C=4]"
+FLASH, SPLIT = "attention flash_mma[F=f16, E=32, N=1]", "decode_groups split_mma[F=f16, E=32, C=4]"
 WRONG = {  # by what is wrong: the spec with its machine, a text, what stands there instead, and the code that is said
     "no barrier before the wide stores": (STORED, "    barrier\n    let tC", "    let tC", "TG302"),
     "halves of a fragment exchanged": (STORED, "c[mi*16, nt*16])", "c[mi*16, 16 - nt*16])", "TG50"),

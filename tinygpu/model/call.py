@@ -66,7 +66,7 @@ def called(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) ->
     if name in ("min", "max"):
         return _extremum(name, given, expr, scope)
     if name in OWN:
-        return OWN[name](given, expr, scope)
+        return OWN[name](name, given, expr, scope)
     if name in DTYPES:
         return _cast(first, name, expr.span, scope)
     if first.dtype == INDEX:

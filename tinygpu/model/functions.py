@@ -21,11 +21,11 @@ from tinygpu.model.problems import UNKNOWN, WRONG
 from tinygpu.model.scope import Scope
 from tinygpu.syntax import tree
 
-Make: TypeAlias = Callable[[tuple[Term, ...], tree.Call, Scope], Term]
+Make: TypeAlias = Callable[[str, tuple[Term, ...], tree.Call, Scope], Term]
 LONG = 16  # of a power that is written out as a product
 
 
-def power(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+def power(_: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`pow(base, exponent)`."""
     exponent = given[1]
     written = exponent.value if isinstance(exponent, Const) and exponent.dtype == LITERAL else None
@@ -53,15 +53,15 @@ def product(term: Term, times: int, dtype: str) -> Term:
     return App("mul", (square, term), dtype) if times % 2 else square
 
 
-def counted(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+def counted(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`popcount(x)`."""
-    name, dtype = expr.function, given[0].dtype
+    dtype = given[0].dtype
     if not offered(name, dtype):
         return scope.problems.say("TG122.unsigned", expr.span, sign=name, kind=dtype if dtype in INTEGERS else "this")
     return App(name, given, dtype)
 
 
-def high(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+def high(_: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`mulhi(a, b)`: the upper 32 bits of a product of 64."""
     a, b, dtype = meet(given[0], given[1], (expr.args[0].span, expr.args[1].span), scope.problems)
     if dtype not in ("u32", "i32"):
@@ -73,9 +73,9 @@ def high(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     return App("cast", (digits(App("shr", (whole, Const(32, wide)), wide)),), dtype)
 
 
-def near(given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
+def near(name: str, given: tuple[Term, ...], expr: tree.Call, scope: Scope) -> Term:
     """`near_f16(x)`: a number of that dtype next to one of f32, for which it stands."""
-    name, (inner,) = expr.function, given
+    (inner,) = given
     number = settle(inner, "f32", expr.args[0].span, scope.problems)
     if number.dtype not in ("f32", UNKNOWN):
         return not_offered(name, number.dtype, expr.span, scope.problems)

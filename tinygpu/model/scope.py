@@ -84,6 +84,11 @@ class Scope:
             self.problems.say("TG108.dtype", span, near=DTYPES, name=name, known=DTYPES)
         return None
 
+    def function(self, name: str) -> str:
+        """A function's name, a family's variable resolved: that of a cast, `T(x)`, and of `near_T(x)`."""
+        near, of, variable = name.rpartition("near_")
+        return of + self.dtypes[variable] if not near and variable in self.dtypes else name
+
     def monoid(self, name: str) -> Carrier | None:
         """The monoid with components of that name, the file's or a built-in one; None if it is none, or a wrong one."""
         return self.monoids[name] if name in self.monoids or is_built_in(name) else None

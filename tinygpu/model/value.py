@@ -179,7 +179,7 @@ def _choose(c: tree.Expr, a: tree.Expr, b: tree.Expr, scope: Scope) -> Term:
 
 
 def _call(expr: tree.Call, scope: Scope) -> Term:
-    name = expr.function if expr.function in SHUFFLES else scope.dtypes.get(expr.function, expr.function)
+    name = expr.function if expr.function in SHUFFLES else scope.function(expr.function)
     if not may_call(name, expr, scope):
         return WRONG
     match name, expr.args:
