@@ -271,6 +271,7 @@ NOT_DERIVED = {  # what is changed, and the message
     "rings of two lengths": (USED.replace("ring 4 by tensor_copy\n}", "ring 3 by tensor_copy\n}"), "TG546.ring"),
     "no ring": (USED.replace(" ring 4 by", " by"), "TG546.boxes"),
     "another unit": (USED.replace("tensor_copy", "tensor_core"), "TG546.boxes"),
+    "operands by a word": (USED.replace("ring 4 by tensor_copy", "by ldmatrix"), "TG546.operand"),
     "both ways": (USED.replace("ring 4 by", "ring 4 async by"), "TG546.boxes"),
     "no instruction": ("""
 machine plain : mm on sm_90 {

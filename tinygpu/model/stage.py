@@ -101,6 +101,9 @@ def _not_yet(clause: tree.Stage, around: Around) -> None:
     """Says which words of a stage come in a later version."""
     ring = clause.ring is not None
     words = (("async", clause.asynchronous > ring),)
+    if clause.by and clause.by.startswith("ldmatrix"):
+        around.scope.problems.say("TG546.operand", clause.access.span, by=clause.by)
+        return
     if clause.by and (clause.by != TENSOR or not ring or clause.asynchronous):
         around.scope.problems.say("TG546.boxes", clause.access.span, by=clause.by)
     if later := listing(word for word, there in words if there):
