@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class Case:
 
     def titles(self) -> tuple[str, ...]:
         """The machines of the case, by title. Raises LookupError where the spec has none."""
-        found = tuple(m.title for m in pipeline.load(self.path()).machines if self.takes(m))
+        found = tuple(m.title for m in machines(self.path()) if self.takes(m))
         if not found:
             raise LookupError(f"{self.spec}.tgpu has no machine for the case {self.name}")
         return found
@@ -79,6 +80,12 @@ class Case:
 
     def path(self) -> Path:
         return ROOT / "specs" / f"{self.spec}.tgpu"
+
+
+@cache
+def machines(spec: Path) -> tuple[Machine, ...]:
+    """The machines of a spec, which many cases are of."""
+    return pipeline.load(spec).machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ def prepare(case: Case, title: str) -> Prepared:
     """Prove, emit, and call once at small sizes, which leaves the compiled kernels beside the module, where the next process finds them."""
     from tinygpu.emit.module import launcher_names
 
-    machine = next(m for m in pipeline.load(case.path()).machines if m.title == title)
+    machine = next(m for m in machines(case.path()) if m.title == title)
     start = time.perf_counter()
     proof = pipeline.check(machine)
     if not isinstance(proof, pipeline.Proof):
@@ -168,10 +175,10 @@ def differs(got: tuple[Array, ...], want: tuple[Array, ...]) -> str:
 
 def rows(case: Case, ready: Mapping[str, Prepared], quick: bool, rounds: int, seconds: float) -> list[dict[str, Any]]:
     """A row for each machine of the case."""
-    machines = {m.title: m for m in pipeline.load(case.path()).machines if m.title in ready}
+    taken = {m.title: m for m in machines(case.path()) if m.title in ready}
     found: list[dict[str, Any]] = []
     sizes = case.at(quick)
-    for title, machine in machines.items():
+    for title, machine in taken.items():
         inputs, outputs = arrays(machine.op, case, sizes)
         if not found or any(t.dtype not in ("f32", "i32", "u8") for t in machine.op.tensors):
             want = exact(machine.op, case, inputs, outputs)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks import broken, cases, cpu, gate, peers_torch, rounds
-from benchmarks.case import Case, arrays, differs, exact
+from benchmarks.case import Case, arrays, differs, exact, machines
 from tests.program.library import SPECS, works_alone
 from tinygpu import pipeline
 from tinygpu.model.machine import Machine
@@ -32,14 +32,14 @@ def cooperates(machine: Machine) -> bool:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_every_machine_whose_threads_cooperate_is_timed(path: Any) -> None:
-    for machine in pipeline.load(path).machines:
+    for machine in machines(path):
         if cooperates(machine):
             assert any(case.spec == path.stem and case.takes(machine) for case in cases.CASES), f"no case times {machine.title}"
 
 
 def small(case: Case) -> tuple[Op, dict[str, int], dict[str, Any], Any]:
     """The op of a case, with few elements, and what is right of them."""
-    op = next(m for m in pipeline.load(case.path()).machines if case.takes(m)).op
+    op = next(m for m in machines(case.path()) if case.takes(m)).op
     sizes = dict(zip(case.sizes, (6, 5, 4, 3, 2, 3, 2), strict=False))
     inputs, outputs = arrays(op, case, sizes)
     return op, sizes, inputs, exact(op, case, inputs, outputs)
