@@ -127,7 +127,7 @@ CASES = (
     GpuCase("add, rmsnorm, long rows", "norm", "add_rmsnorm", LONG, "add_rmsnorm", AHEAD),
     GpuCase("A @ B, f32, ring", "matmul_ring", "matmul", {"M": 4096, "N": 4096, "K": 4096}, "matmul", (Goal(CUBLAS, 0.85),)),
     GpuCase("histogram", "histogram", "histogram", {"n": 1 << 26, "B": 256}, "histogram", (Goal(CUB, 0.8),), draw={"x": bins("B")}, check="histogram"),
-    GpuCase("A @ B, bf16", "tensor_cores", "matmul_half[bf16]", {"M": 8192, "N": 8192, "K": 8192}, "matmul_half", (Goal(CUBLAS, 0.85),), ("half_ring", "half_wgmma", "half_roles", "half_clusters")),
+    GpuCase("A @ B, bf16", "tensor_cores", "matmul_half[bf16]", {"M": 8192, "N": 8192, "K": 8192}, "matmul_half", (Goal(CUBLAS, 0.85),), ("half_ring", "half_wgmma", "half_roles", "half_clusters", "half_tall")),
     GpuCase("A @ B, bf16, 4096", "tensor_cores", "matmul_half[bf16]", {"M": 4096, "N": 4096, "K": 4096}, "matmul_half", (Goal(CUBLAS, 0.85),)),
     GpuCase("A @ B.T, i8", "tensor_cores", "scaled", {"M": 4096, "N": 4096, "K": 4096}, "scaled_bytes", (Goal(CUBLAS, 0.8),)),
     GpuCase("A @ B.T, fp8", "tensor_cores", "scaled_float8", {"M": 8192, "N": 8192, "K": 8192}, "scaled_float8", (Goal(CUBLAS, 0.8),)),
