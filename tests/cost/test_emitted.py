@@ -191,12 +191,13 @@ def noted(
     def copied(copies: interpreter.Copies, count: int) -> Any:
         begin = wide_copy(copies, count)
 
-        def copy(near: Noted, to: Any, far: Noted, start: Any) -> None:
+        def copy(near: Noted, to: Any, far: Noted, start: Any, inside: Any) -> None:
             lanes = gcd(count * near.elements.itemsize, 16) // near.elements.itemsize
             for piece in range(count // lanes):
                 near.note(sys._getframe(1), True, int(to) + piece * lanes, lanes, piece)
-                far.note(sys._getframe(1), False, int(start) + piece * lanes, lanes, piece)
-            begin(Pointer(near.elements), to, Pointer(far.elements), start)
+                if inside:
+                    far.note(sys._getframe(1), False, int(start) + piece * lanes, lanes, piece)
+            begin(Pointer(near.elements), to, Pointer(far.elements), start, inside)
 
         return copy
 

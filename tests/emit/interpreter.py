@@ -148,11 +148,11 @@ class Copies:
         return self.groups.setdefault((self.position.blockIdx.x, self.position.threadIdx.x), [[]])
 
     def wide_copy(self, count: int) -> Callable[..., None]:
-        def begin(near: Pointer, to: Any, far: Pointer, start: Any) -> None:
+        def begin(near: Pointer, to: Any, far: Pointer, start: Any, inside: Any) -> None:
             for offset in (to, start):
                 aligned(count, near.elements, offset)
             for n in range(count):
-                self.mine()[-1].append((near, int(to) + n, far[int(start) + n]))
+                self.mine()[-1].append((near, int(to) + n, far[int(start) + n] if inside else near.elements.dtype.type(0)))
                 near[int(to) + n] = local_array(1, near.elements.dtype)[0]
 
         return begin

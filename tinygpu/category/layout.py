@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinygpu.category.linear import as_written, polynomial, without
 from tinygpu.category.term import Const, Term, lift
 from tinygpu.record import dataclass
 
@@ -92,16 +93,33 @@ def panelled(extents: Sequence[Term], piece: int, index: Sequence[Term]) -> tupl
 
 
 def swizzled(flat: Term, layout: Layout) -> Term:
-    """The address after the swizzle.
+    """The address after the swizzle. Whole periods of the pattern are in front of it, where they are nobody's business.
 
     >>> from tinygpu.category.term import Var, text
-    >>> text(swizzled(Var("a"), Layout(swizzle=(3, 2, 3))))
-    'a ^ a // 32 % 8*4'
+    >>> text(swizzled(Var("a"), Layout(swizzle=(3, 2, 3)))), text(swizzled(Var("t") * 512 + Var("a"), Layout(swizzle=(3, 2, 3))))
+    ('a ^ a // 32 % 8*4', 't*512 + (a ^ a // 32 % 8*4)')
     """
     if layout.swizzle is None:
         return flat
     bits, base, shift = layout.swizzle
-    return flat ^ (flat // 2 ** (base + shift)) % 2**bits * 2**base
+    whole, low = periods(flat, layout)
+    return whole + (low ^ (low // 2 ** (base + shift)) % 2**bits * 2**base)
+
+
+def periods(flat: Term, layout: Layout) -> tuple[Term, Term]:
+    """`a ↦ (w, a − w)`, where w is made of the parts of an address that are multiples of the pattern's period: no bit of them is read or changed by it.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> tuple(map(text, periods(Var("t") * 512 + Var("r") * 32 + Var("a"), Layout(swizzle=(3, 2, 3)))))
+    ('t*512', 'r*32 + a')
+    """
+    bits, base, shift = layout.swizzle or (0, 0, 0)
+    parts = polynomial(flat)
+    whole = {monomial: c for monomial, c in parts.items() if layout.swizzle and c % 2 ** (bits + base + shift) == 0}
+    low = without(parts, *whole)
+    if not whole or min(low.values(), default=0) < 0:
+        return Const(0), flat
+    return as_written(whole), as_written(low)
 
 
 def elements(extents: Sequence[Term], layout: Layout = PLAIN) -> int:

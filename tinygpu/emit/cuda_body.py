@@ -116,7 +116,7 @@ class CudaBody(Body):
     def move(self, access: Move) -> str:
         """One wide load or store, or a copy that lands later."""
         if access.near is not None:
-            return f"copy{access.count}({self.place(access.near)}, {self.place(access.first)})"
+            return f"copy{access.count}({self.place(access.near)}, {self.place(access.first)}, {self.scope.text(access.inside)})"
         call = f"{'shared_' if access.first.tensor in self.scope.layouts else ''}{access.way}{access.count}"
         element, cells = self.place(access.first), self.scope.names[access.cells]
         return f"{call}({cells}, {element})" if access.way == "load" else f"{call}({element}, {cells})"

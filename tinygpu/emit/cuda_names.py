@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from tinygpu.category.known import Known
-from tinygpu.category.layout import address
+from tinygpu.category.layout import address, periods
 from tinygpu.category.linear import polynomial
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, children, conjuncts, reads, walk
 from tinygpu.category.text import unused
@@ -121,8 +121,8 @@ def operations(term: Term) -> int:
 
 
 def unswizzled(shared: Array, index: tuple[Term, ...]) -> Term:
-    """The address of a cell before the swizzle, which has it twice."""
-    return address(shared.extents, shared.layout.plain, index)
+    """The part of a cell's address that the swizzle changes, which has it twice."""
+    return periods(address(shared.extents, shared.layout.plain, index), shared.layout)[1]
 
 
 def occurs(term: Term, body: tuple[Step, ...], swizzled: Mapping[str, Array]) -> bool:

@@ -1,6 +1,6 @@
 """Copies that land later, for kernels: from global to a block's memory without registers, in groups that a thread waits for.
 
-Comes in: counts. Goes out: numba intrinsics, `copy(near, to, far, start)`, `commit()`, `wait()`. The one idea: a copy is begun and forgotten, so it stands where the
+Comes in: counts. Goes out: numba intrinsics, `copy(near, to, far, start, inside)`, `commit()`, `wait()`. The one idea: a copy is begun and forgotten, so it stands where the
 text has it, and nothing is moved across it. Architectures before sm_80 have no such copies: there the elements pass registers, and have landed at once.
 """
 
@@ -37,9 +37,11 @@ def _said(builder: Any, text: str, operands: tuple[Any, ...] = (), constraints: 
 
 @_intrinsic
 def wide_copy(count: int) -> Any:
-    """The intrinsic `copy(near, to, far, start)`: `count` elements of the block's memory, from global memory, 4, 8 or 16 bytes at once."""
+    """The intrinsic `copy(near, to, far, start, inside)`: `count` elements of the block's memory, from global memory, 4, 8 or 16 bytes at once; zeros,
+    and nothing is read, where they are not `inside`."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        inside = arguments[4]
         accesses, words, bits = wide_shape(count, signature.args[0].dtype.bitwidth)
         move, size = ir.VectorType(ir.IntType(bits), words), words * bits // 8
         for access in range(accesses):
@@ -47,12 +49,22 @@ def wide_copy(count: int) -> Any:
             far = wide_place(builder, arguments[2], arguments[3], move, access, "global")
             if _later() and size >= 4:
                 places = builder.ptrtoint(near, ir.IntType(32)), builder.ptrtoint(far, ir.IntType(64))
-                _said(builder, f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global [$0], [$1], {size};", places, "r,l,")
+                read = builder.select(inside, ir.IntType(32)(size), ir.IntType(32)(0))
+                _said(
+                    builder,
+                    f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global [$0], [$1], {size}, $2;",
+                    (*places, read),
+                    "r,l,r,",
+                )
             else:
-                builder.store(builder.load(far, align=size), near, align=size)
+                with builder.if_else(inside) as (there, beyond):
+                    with there:
+                        builder.store(builder.load(far, align=size), near, align=size)
+                    with beyond:
+                        builder.store(ir.Constant(move, None), near, align=size)
         return context.get_dummy_value()
 
-    return lambda context, near, to, far, start: (types.void(near, to, far, start), build)
+    return lambda context, near, to, far, start, inside: (types.void(near, to, far, start, types.boolean), build)
 
 
 @_intrinsic

@@ -16,6 +16,7 @@ from tinygpu.category.region import Region
 from tinygpu.category.term import (
     BOOL,
     TRUE,
+    App,
     Axis,
     Const,
     Read,
@@ -25,6 +26,7 @@ from tinygpu.category.term import (
     conjuncts,
     negation,
     rebuild,
+    select,
 )
 from tinygpu.category.text import claimed
 from tinygpu.derive.copies import copied
@@ -32,6 +34,7 @@ from tinygpu.derive.operand import fill
 from tinygpu.derive.wide import Wide, all_lanes, first_of, hoisted, lanes_of, wide_in
 from tinygpu.program.arrays import names_of, once
 from tinygpu.program.call import Call, Registers
+from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps, map_terms
@@ -47,13 +50,14 @@ Moves = Mapping[Wide, str]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A wide access: of `count` elements from the first one on, to or from cells of the thread; or a copy, from `near` on, which passes no cells."""
+    """A wide access: of `count` elements from the first one on, to or from cells of the thread; or a copy, from `near` on, which passes no cells, of zeros where it is not `inside`."""
 
     way: str
     first: Read
     count: int
     cells: str
     near: Read | None = None
+    inside: Term = TRUE
 
     @property
     def bytes(self) -> int:
@@ -68,10 +72,11 @@ def move(step: Step) -> Move | None:
             element, cells = (value, target) if way == "load" else (Read(target, index, value.dtype), value.tensor)
             first = first_of(element.index, name)
             return None if first is None else Move(way, replace(element, index=first), count, cells)
-        case For(Axis(name, Const(int(count)), "copy"), (Assign(target, index, Read() as value),)):
-            first, near = first_of(value.index, name), first_of(index, name)
+        case For(Axis(name, Const(int(count)), "copy"), (Assign(target, index, value),)) if far := source(value):
+            first, near = first_of(far.index, name), first_of(index, name)
             if first is not None and near is not None:
-                return Move(COPY, replace(value, index=first), count, "", Read(target, near, value.dtype))
+                inside = value.args[0] if isinstance(value, App) else TRUE
+                return Move(COPY, replace(far, index=first), count, "", Read(target, near, far.dtype), inside)
     return None
 
 
@@ -140,22 +145,16 @@ class _Widened:
         return (*made, *(steps if outer == TRUE else (If(outer, steps),)))
 
     def copied(self, loop: For, found: tuple[Wide, ...]) -> tuple[Step, ...]:
-        """A loop that is a copy which lands later: at once where the kernel is wide and all lanes are inside, else element by element, which has landed
-        where it stands. Nothing for any other loop."""
+        """A loop that is a copy which lands later: at once where the kernel is wide, of zeros where lanes are not inside; else element by element, which
+        has landed where it stands. Nothing for any other loop."""
         if (copy := copied(loop, found)) is None:
             return ()
-        begun = replace(copy.step, value=copy.element, guard=TRUE)
+        inside = copy.far.condition if copy.at_once else TRUE
+        begun = replace(copy.step, value=select(inside, copy.element, fill(copy.element.dtype)), guard=TRUE)
         quick = (For(replace(loop.axis, sort=COPY), (begun,)),)
         slow = (replace(loop, body=(replace(copy.step, pending=""),)),)
-        if not copy.at_once:
-            asked = conjunction(LAUNCHED, copy.far.condition)
-            return (If(asked, quick), If(negation(asked), slow))
-        near, inside = copy.near, copy.far.condition
-        cells, lane = claimed(f"{near.tensor}_{loop.axis.name}", self.taken), (Var(loop.axis.name),)
-        nought = replace(loop, body=(Assign(cells, lane, fill(copy.element.dtype)),))
-        none = (Array(cells, near.array.dtype, (Const(near.count),), LOCAL), nought, self.moved(near, cells))
-        both = (If(inside, quick), If(negation(inside), none)) if inside != TRUE else quick
-        return (If(LAUNCHED, both), If(negation(LAUNCHED), slow))
+        asked = LAUNCHED if copy.at_once else conjunction(LAUNCHED, copy.far.condition)
+        return (If(asked, quick), If(negation(asked), slow))
 
     def between(self, moves: Moves, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Steps between the loads and the stores of wide accesses."""

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.term import BOOL, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
+from tinygpu.derive.operand import fill
 from tinygpu.program.call import Call, Sent, Sync
 from tinygpu.program.statement import line
 from tinygpu.program.step import Assign, For, Step, steps
@@ -142,11 +143,11 @@ class CudaFollower(Follower):
     def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
         """Whether a statement is a call that is a step: of the same function, with the same elements."""
         match stmt:
-            case ast.Expr(value=ast.Call(func=ast.Name(f), args=[ast.Name(near), to, ast.Name(far), start], keywords=[])) if (
-                isinstance(atom := self.scope.names.get(f), Atom) and atom.what == "copy"
-            ):
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(f), args=[ast.Name(near), to, ast.Name(far), start, asked], keywords=[])
+            ) if isinstance(atom := self.scope.names.get(f), Atom) and atom.what == "copy":
                 self.scope.used()
-                self.copied(stmt, atom.number, (near, to), (far, start), due, here)
+                self.copied(stmt, atom.number, (near, to), (far, start), self.reader(here).guard(asked), due, here)
                 return True
             case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
                 step = due.step
@@ -200,26 +201,29 @@ class CudaFollower(Follower):
             (step.called, [(e.tensor, e.index) for e in terms(step) if isinstance(e, Read)]) if isinstance(step, Call) else ("", [])
         )
 
-    def copied(self, stmt: ast.stmt, count: int, near: Place, far: Place, due: Due, here: Here) -> None:
-        """A copy that lands later: in each lane of the program's loop, that loop's copy."""
+    def copied(self, stmt: ast.stmt, count: int, near: Place, far: Place, asked: Term, due: Due, here: Here) -> None:
+        """A copy that lands later: in each lane of the program's loop, that loop's copy; 0 where it is not inside, as it asks."""
         match due.step:
             case For(Axis(extent=Const(turns)) as axis, (Assign(pending="copy") as step,)) if turns == count:
                 inside, lane = here.inside(axis), Var(axis.name)
+                there, beyond = (self.under(inside, guard) for guard in (asked, negation(asked)))
             case _:
                 raise Differs(stmt, f"begins a copy of {count} elements", does(due))
         pointers, starts = [], []
-        for name, offset in (near, far):
-            pointer, begin = self.scope.names.get(name), self.reader(here).index(offset)
+        for (name, offset), around in ((near, here), (far, self.under(here, asked))):
+            pointer, begin = self.scope.names.get(name), self.reader(around).index(offset)
             if not isinstance(pointer, Pointer) or pointer.axes or pointer.shared != (name == near[0]) or reads(begin):
                 raise unread(stmt, f"{ast.unparse(stmt)} copies nothing from global to a block's memory")
-            if problem := self.scope.flat.unaligned(pointer, begin, count, here):
+            if problem := self.scope.flat.unaligned(pointer, begin, count, around):
                 raise Differs(stmt, problem, "a copy starts at multiples of its width", open_=True)
             pointers.append(pointer)
             starts.append(begin)
         to, source = pointers
         if to.array != step.target or source.item != to.item:
             raise Differs(stmt, f"copies elements of {source.item} to {to.array}", does(due))
-        if not self.scope.width.inside(starts[1], starts[1] + (count - 1), self.scope.flat.elements(source.array), here):
+        if not self.scope.width.inside(
+            starts[1], starts[1] + (count - 1), self.scope.flat.elements(source.array), self.under(here, asked)
+        ):
             raise Differs(
                 stmt, f"copies {count} elements of {source.array} from {text(starts[1])} on", "they are inside", open_=True
             )
@@ -228,8 +232,10 @@ class CudaFollower(Follower):
         self.domain = around
         self.lies(near[1], to.array, (starts[0] + lane,), step.index, inside)
         element, wanted = Read(source.array, (starts[1] + lane,), source.item), self.meaning.stored(step.target, step.whole)
-        if not inside.same(element, wanted):
+        if not there.same(element, wanted):
             raise Differs(far[1], f"copies {text(element)}", f"the program's value is {text(wanted)}")
+        if not beyond.impossible() and not beyond.same(self.meaning.stored(step.target, fill(step.value.dtype)), wanted):
+            raise Differs(stmt, f"leaves 0 where {text(negation(asked))}", f"the program's value is {text(wanted)}")
         self.done(stmt, to.array)
 
     def called(self, function: ast.expr) -> str:

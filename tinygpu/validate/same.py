@@ -47,6 +47,7 @@ from tinygpu.obligations.facts import instances
 from tinygpu.obligations.truncated import truncated, truncates
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, replace
+from tinygpu.validate.swizzle import swizzle_of
 
 BUDGET = 4_000_000  # z3's resource units for one question: what is true of kernels takes a hundredth of it
 COMMUTE = ("add", "mul")
@@ -157,6 +158,9 @@ class Here:
         if not all(any(self._same_read(r, q) for q in reads(p)) for r in reads(t)):
             return False
         if any(isinstance(part, App) and part.op == "xor" for part in walk(t)):
+            match swizzle_of(t), swizzle_of(p):
+                case (a, how), (b, as_theirs) if how == as_theirs and self.same(a, b):
+                    return True
             t, p = (canonical(self._swizzled(side)) for side in (t, p))
             if t != p:
                 t, p = self._matched(t, p)
