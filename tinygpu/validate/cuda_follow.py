@@ -210,11 +210,11 @@ class CudaFollower(Follower):
             case _:
                 raise Differs(stmt, f"begins a copy of {count} elements", does(due))
         pointers, starts = [], []
-        for (name, offset), around in ((near, here), (far, self.under(here, asked))):
-            pointer, begin = self.scope.names.get(name), self.reader(around).index(offset)
+        for (name, offset), place in ((near, here), (far, self.under(here, asked))):
+            pointer, begin = self.scope.names.get(name), self.reader(place).index(offset)
             if not isinstance(pointer, Pointer) or pointer.axes or pointer.shared != (name == near[0]) or reads(begin):
                 raise unread(stmt, f"{ast.unparse(stmt)} copies nothing from global to a block's memory")
-            if problem := self.scope.flat.unaligned(pointer, begin, count, around):
+            if problem := self.scope.flat.unaligned(pointer, begin, count, place):
                 raise Differs(stmt, problem, "a copy starts at multiples of its width", open_=True)
             pointers.append(pointer)
             starts.append(begin)
