@@ -47,8 +47,12 @@ def test_the_text_has_as_much_under_way(name: str, sizes: dict[str, int], bytes_
         def wide_copy(self, count: int) -> Any:
             begin = super().wide_copy(count)
 
-            def watched(*arguments: Any) -> None:
-                begin(*arguments)
+            def watched(near: Any, to: Any, far: Any, start: Any, inside: Any) -> None:
+                if not inside:  # zeros come from nowhere
+                    for n in range(count):
+                        near[int(to) + n] = near.elements.dtype.type(0)
+                    return
+                begin(near, to, far, start, inside)
                 thread = self.position.threadIdx.x
                 now = sum(value.itemsize for group in self.mine() for _, _, value in group)
                 most[thread] = max(most.get(thread, 0), now)

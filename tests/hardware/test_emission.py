@@ -89,11 +89,11 @@ def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_r
     assert not disassembler() or counted(report, wanted) == wanted
 
 
-STAGED = {  # of an output that goes by way of a tile: what is stored there, and what is stored from there
+STAGED = {  # of an output that goes by way of a tile: what is multiplied, and what is stored from there, in a loop that is short enough to be written out
     "staged[T=f16, MI=4]": ((8, 0), {"HMMA.16816.F32": 64, "STG.E.EF.128": 1}),
-    "staged_wgmma[T=f16]": ((9, 0, "a"), {"HGMMA.64": 4, "STG.E.EF.128": 1}),
-    "staged_roles[T=f16]": ((9, 0, "a"), {"HGMMA.64": 4, "STG.E.EF.128": 1, "LDGSTS.E.BYPASS.128": 0}),
-    "staged_boxes[T=bf16]": ((9, 0), {"HMMA.16816.F32.BF16": 64, "STG.E.EF.128": 1}),
+    "staged_wgmma[T=f16]": ((9, 0, "a"), {"HGMMA.64": 4, "STG.E.EF.128": 8}),
+    "staged_roles[T=f16]": ((9, 0, "a"), {"HGMMA.64": 4, "STG.E.EF.128": 8, "LDGSTS.E.BYPASS.128": 0}),
+    "staged_boxes[T=bf16]": ((9, 0), {"HMMA.16816.F32.BF16": 64, "STG.E.EF.128": 8}),
     "stored[T=bf16, MI=2]": ((9, 0), {"HMMA.16816.F32.BF16": 16, "STSM.16.M88.4": 4, "STG.E.EF.128": 4}),
 }
 
