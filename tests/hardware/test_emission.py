@@ -80,11 +80,11 @@ def test_the_machine_code_has_the_instructions_and_nothing_leaves_registers(stem
 
 
 def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_register() -> None:
-    """The hot loop has no branch but its own: what is outside is stored as 0 under a predicate."""
+    """The hot loop has no branch but its own, and stores nothing: what is outside is copied as 0."""
     needs_cuda()
     machine = pipeline.load(SPECS.parents[2] / "specs/tensor_cores.tgpu").spec.machine("half_ring[T=f16, MI=4]")
     (report,) = gate([pipeline.program(machine)], (8, 0))
-    wanted = {"HMMA.16816.F32": 64, "LDSM.16.M88.4": 8, "LDSM.16.MT88.4": 8, "LDGSTS.E.BYPASS.128": 8}
+    wanted = {"HMMA.16816.F32": 64, "LDSM.16.M88.4": 8, "LDSM.16.MT88.4": 8, "LDGSTS.E.BYPASS.128": 8, "BRA": 1, "STS.128": 0}
     assert report.refused() == ()
     assert not disassembler() or counted(report, wanted) == wanted
 
