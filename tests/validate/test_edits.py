@@ -15,6 +15,8 @@ KERNEL = "def matmul_128x128(A, B, C"
 LAUNCHER = "matmul_128x128_spec = {"
 MEAN = ("optimisers", "running_mean_columns")
 WAYS = ("launches", "ways_grid")
+RING, COPIED = ("tensor_cores", "half_ring[T=f16, MI=2]"), "def half_ring"
+INSIDE, FAR = "i < M and ix(k0 + 7) < K", "ix(ix(i*K) + k0), "
 ROWS, ROW = ("csr", "csr_warp"), "def csr_warp(val, col"
 VIEW, LIES = ("views", "product_tile"), "def product_tile(A, B, C"
 EDITS = {  # name: spec and machine, behind what, what is changed, to what, the code, words of the message
@@ -77,6 +79,14 @@ EDITS = {  # name: spec and machine, behind what, what is changed, to what, the 
     "a turn that is a size": (WAYS, "ways_grid_kernel_1", "def ways_grid(w, d, new, n, k)", "def ways_grid(w, d, new, k, n)", "TG820", ""),
     "threads of a launch": (TILE, LAUNCHER, "256, (0, 0)", "128, (0, 0)", "TG822", "blocks of 128 threads"),
     "the architecture of a launch": (TILE, LAUNCHER, "256, (0, 0)", "256, (7, 0)", "TG822", "is for GPUs of"),
+    "a copy from a row too far": (RING, COPIED, INSIDE, "i <= M and ix(k0 + 7) < K", "TG820", "may not be"),
+    "a copy of zeros for what is inside": (RING, COPIED, INSIDE, "i < M and ix(k0 + 8) < K", "TG820", "leaves 0 where"),
+    "a copy of nothing": (RING, COPIED, INSIDE, "False", "TG820", "leaves 0 where"),
+    "a copy that asks data": (RING, COPIED, INSIDE, f"A[ix(i*K)] == A[ix(i*K)] and {INSIDE}", "TG823", "asks data"),
+    "a copy that divides where it is outside": (RING, COPIED, FAR + INSIDE, f"ix(ix(ix(i*K) + k0) + ix(mod(ix(0), ix(M - i))*8)), {INSIDE}", "TG820", "at least 1"),
+    "a part of no whole period": (RING, COPIED, "ix(wx*256)) + ix(ix(ix(div(lane, 4)", "ix(wx*128)) + ix(ix(ix(div(lane, 4)", "TG820", "is element"),
+    "another swizzle": (RING, COPIED, "sA2_20), 64), 4)*8", "sA2_20), 32), 4)*8", "TG820", "is element"),
+    "the slot of another turn": (RING, COPIED, "mod(ko, 3)*2048", "mod(ix(ko + 1), 3)*2048", "TG820", "is element"),
     "blocks of a launch": (TILE, LAUNCHER, '"ceil(M / 128)*ceil(N / 128)", 256', '"ceil(M / 64)*ceil(N / 128)", 256', "TG822", "launches ceil(M / 64)"),
     "another kernel": (TILE, LAUNCHER, '("matmul_128x128_kernel"', '("matmul_128x128_cpu"', "TG822", "launches matmul_128x128_cpu"),
     "memory of a launch": (TILE, '"launches": (', '", 0),', '", 65536),', "TG822", "gives a block 65536 bytes"),

@@ -9,6 +9,7 @@ without a register is one element as it lies, and what it reads may not change u
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import copysign
 
 from tinygpu.category.term import App, Const, Read, Term, reads
 from tinygpu.model.op import Op, Tensor
@@ -22,17 +23,19 @@ from tinygpu.program.traverse import written
 
 
 def source(value: Term) -> Read | None:
-    """The element that a value is, where it is one or else 0.
+    """The element that a value is, where it is one or else 0, of which no bit is set.
 
     >>> from tinygpu.category.term import Var, select
     >>> i, x = Var("i"), Read("x", (Var("i"),), "f32")
     >>> source(x) == x == source(select(i < 4, x, Const(0.0, "f32"))), source(App("neg", (x,), "f32"))
     (True, None)
+    >>> source(select(i < 4, x, Const(-0.0, "f32"))) is None
+    True
     """
     match value:
         case Read():
             return value
-        case App("select", (_, Read() as element, Const(number))) if number == 0:
+        case App("select", (_, Read() as element, Const(number))) if number == 0 and copysign(1, number) > 0:
             return element
     return None
 

@@ -23,7 +23,7 @@ from tinygpu.schedule.roles import map_of, parameter
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.follow import Due, Follower, Written, does
 from tinygpu.validate.inside import names_in
-from tinygpu.validate.moves import Sink, emptied, loads, stores, together
+from tinygpu.validate.moves import Sink, divides, emptied, ends, loads, stores, together
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.scope import Scope
 from tinygpu.validate.typed import OPERATORS, Atom, Cells, Differs, Number, Pointer, Value, unread
@@ -147,7 +147,12 @@ class CudaFollower(Follower):
                 value=ast.Call(func=ast.Name(f), args=[ast.Name(near), to, ast.Name(far), start, asked], keywords=[])
             ) if isinstance(atom := self.scope.names.get(f), Atom) and atom.what == "copy":
                 self.scope.used()
-                self.copied(stmt, atom.number, (near, to), (far, start), self.reader(here).guard(asked), due, here)
+                reader = self.reader(here)
+                guard = reader.guard(asked)
+                if reader.shuffles or reads(guard):
+                    raise unread(asked, "a copy that asks data whether it is inside")
+                divides(self.scope, start, here)
+                self.copied(stmt, atom.number, (near, to), (far, start), guard, due, here)
                 return True
             case ast.Expr(value=ast.Call(func=function, args=arguments, keywords=[])) if called := self.called(function):
                 step = due.step
@@ -209,29 +214,14 @@ class CudaFollower(Follower):
                 there, beyond = (self.under(inside, guard) for guard in (asked, negation(asked)))
             case _:
                 raise Differs(stmt, f"begins a copy of {count} elements", does(due))
-        pointers, starts = [], []
-        for (name, offset), place in ((near, here), (far, self.under(here, asked))):
-            pointer, begin = self.scope.names.get(name), self.reader(place).index(offset)
-            if not isinstance(pointer, Pointer) or pointer.axes or pointer.shared != (name == near[0]) or reads(begin):
-                raise unread(stmt, f"{ast.unparse(stmt)} copies nothing from global to a block's memory")
-            if problem := self.scope.flat.unaligned(pointer, begin, count, place):
-                raise Differs(stmt, problem, "a copy starts at multiples of its width", open_=True)
-            pointers.append(pointer)
-            starts.append(begin)
-        to, source = pointers
+        (to, begin), (source, start) = ends(self.scope, stmt, count, (*near, here), (*far, self.under(here, asked)))
         if to.array != step.target or source.item != to.item:
             raise Differs(stmt, f"copies elements of {source.item} to {to.array}", does(due))
-        if not self.scope.width.inside(
-            starts[1], starts[1] + (count - 1), self.scope.flat.elements(source.array), self.under(here, asked)
-        ):
-            raise Differs(
-                stmt, f"copies {count} elements of {source.array} from {text(starts[1])} on", "they are inside", open_=True
-            )
         around, self.domain = self.domain, (*self.domain, axis)
         self.points(stmt, (*due.guards, *conjuncts(step.guard)), inside)
         self.domain = around
-        self.lies(near[1], to.array, (starts[0] + lane,), step.index, inside)
-        element, wanted = Read(source.array, (starts[1] + lane,), source.item), self.meaning.stored(step.target, step.whole)
+        self.lies(near[1], to.array, (begin + lane,), step.index, inside)
+        element, wanted = Read(source.array, (start + lane,), source.item), self.meaning.stored(step.target, step.whole)
         if not there.same(element, wanted):
             raise Differs(far[1], f"copies {text(element)}", f"the program's value is {text(wanted)}")
         if not beyond.impossible() and not beyond.same(self.meaning.stored(step.target, fill(step.value.dtype)), wanted):

@@ -83,6 +83,33 @@ def moved(
     return start, pointer
 
 
+def ends(
+    scope: Scope, stmt: ast.stmt, count: int, near: tuple[str, ast.expr, Here], far: tuple[str, ast.expr, Here]
+) -> tuple[tuple[Pointer, Term], tuple[Pointer, Term]]:
+    """The two ends of a copy that lands later, each a pointer, and an offset where it is needed: the first element of each, aligned; what is read is there."""
+    found = []
+    for (name, offset, here), shared in ((near, True), (far, False)):
+        pointer, start = scope.names.get(name), scope.reader(here).index(offset)
+        if not isinstance(pointer, Pointer) or pointer.axes or pointer.shared != shared or reads(start):
+            raise unread(stmt, f"{ast.unparse(stmt)} copies nothing from global to a block's memory")
+        if problem := scope.flat.unaligned(pointer, start, count, here):
+            raise Differs(stmt, problem, "a copy starts at multiples of its width", open_=True)
+        found.append((pointer, start))
+    to, (source, first) = found
+    if not scope.width.inside(first, first + (count - 1), scope.flat.elements(source.array), far[2]):
+        raise Differs(stmt, f"copies {count} elements of {source.array} from {text(first)} on", "they are inside", open_=True)
+    return to, (source, first)
+
+
+def divides(scope: Scope, offset: ast.expr, here: Here) -> None:
+    """That no divisor of an offset is 0, wherever it is needed: a kernel divides everywhere."""
+    for node in ast.walk(offset):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            atom = scope.names.get(node.func.id)
+            if isinstance(atom, Atom) and atom.what == "division":
+                scope.reader(here).index(node)
+
+
 def together(first: Mapping[str, Sink], second: Mapping[str, Sink]) -> dict[str, Sink]:
     """The wide stores behind a loop, of the block that it ends and of those around: each of its own cells and its own array."""
     both = {**first, **second}
