@@ -209,11 +209,10 @@ def _vector(walk: _Walk, loop: For, axes: tuple[Axis, ...], guard: Term) -> Iter
             yield site
             continue
         pending = copy is not None and site.stores
-        whole = TRUE if wide.always and not pending else shared
+        filled = pending and copy is not None and copy.at_once  # what is not copied is 0, by the same copy
+        whole = TRUE if filled or (wide.always and not pending) else shared
         yield replace(_moved(site, wide, axes, conjunction(guard, whole)), pending=pending)
-        if shared != TRUE and copy is not None and pending and copy.at_once:  # what is not copied is 0, and stored
-            yield _moved(site, wide, axes, conjunction(guard, negation(shared)))
-        elif shared != TRUE and (pending or not wide.always):
+        if not filled and shared != TRUE and (pending or not wide.always):
             yield replace(site, where=site.where.under(negation(shared)))
 
 
