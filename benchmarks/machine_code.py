@@ -318,9 +318,10 @@ def missing(reports: Sequence[Report], program: Program) -> tuple[str, ...]:
 
 
 def begun(program: Program, wide: Wide) -> bool:
-    """Whether a wide access is half of a copy that lands later."""
-    steps = copies(program.launches[wide.launch].body)
-    return any(wide.access in (step, source(step.value)) for step in steps)
+    """Whether a wide access is half of a copy that lands later, of which the other half is wide too."""
+    every = {one.access for one in wide_accesses(program)}
+    pairs = ({step, source(step.value)} for step in copies(program.launches[wide.launch].body))
+    return any(wide.access in both and both <= every for both in pairs)
 
 
 def slow(report: Report, program: Program, number: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from numba import types
 
 from tinygpu.runtime.kernel import _intrinsic
 from tinygpu.runtime.memory import wide_place, wide_shape
+from tinygpu.runtime.ring import _near
 
 
 @functools.cache
@@ -45,18 +46,15 @@ def wide_copy(count: int) -> Any:
         accesses, words, bits = wide_shape(count, signature.args[0].dtype.bitwidth)
         move, size = ir.VectorType(ir.IntType(bits), words), words * bits // 8
         for access in range(accesses):
-            near = wide_place(builder, arguments[0], arguments[1], move, access, "shared")
             far = wide_place(builder, arguments[2], arguments[3], move, access, "global")
             if _later() and size >= 4:
-                places = builder.ptrtoint(near, ir.IntType(32)), builder.ptrtoint(far, ir.IntType(64))
+                start = _near(builder, arguments[0], arguments[1], signature.args[0].dtype.bitwidth // 8)
+                places = builder.add(start, ir.IntType(32)(access * size)), builder.ptrtoint(far, ir.IntType(64))
                 read = builder.select(inside, ir.IntType(32)(size), ir.IntType(32)(0))
-                _said(
-                    builder,
-                    f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global [$0], [$1], {size}, $2;",
-                    (*places, read),
-                    "r,l,r,",
-                )
+                text = f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global [$0], [$1], {size}, $2;"
+                _said(builder, text, (*places, read), "r,l,r,")
             else:
+                near = wide_place(builder, arguments[0], arguments[1], move, access, "shared")
                 with builder.if_else(inside) as (there, beyond):
                     with there:
                         builder.store(builder.load(far, align=size), near, align=size)

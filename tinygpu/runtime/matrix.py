@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from tinygpu.runtime.ring import _leads
+from tinygpu.runtime.ring import _leads, _near
 from tinygpu.runtime.tensor import _cell
 
 
@@ -59,8 +59,7 @@ def matrix(text: str, form: str) -> Any:
             kind, first = signature.args[2 * at], given[2 * at + 1]
             item = context.get_data_type(kind.dtype)
             if way == "row":
-                near = builder.addrspacecast(builder.gep(given[2 * at], [first]), ir.PointerType(item, 3))
-                held[name] = [builder.ptrtoint(near, word)]
+                held[name] = [_near(builder, given[2 * at], first, context.get_abi_sizeof(item))]
                 continue
             if way == "tile":  # in units of 16 bytes, of which arrays and tiles are whole ones
                 long, near = ir.IntType(64), builder.addrspacecast(given[2 * at], ir.PointerType(item, 3))
