@@ -98,7 +98,7 @@ class CudaBody(Body):
         extent = self.scope.text(step.axis.extent)
         bound = f"ix({extent})" if isinstance(step.axis.extent, Const) else extent
         inside = replace(self, known=self.known | {step.axis.name})
-        word = "unrolled" if step.axis.sort in ("register", "vector") and self.holds(step.body) else "upto"
+        word = "unrolled" if isinstance(step.axis.extent, Const) and self.holds(step.body) else "upto"
         turns = f"{word}({bound})" if step.start == Const(0) else f"between({self.scope.text(step.start)}, {bound})"
         return block(f"for {self.scope.names[step.axis.name]} in {turns}", inside.lines(step.body))
 
