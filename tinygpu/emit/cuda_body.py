@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tinygpu.category.dtype import MEMORY, ROUNDED
 from tinygpu.category.operation import SHUFFLES
+from tinygpu.category.simplify import simplify
 from tinygpu.category.term import FLOATS, App, Const, Read, Term, memoised, negation, rebuild, text, walk
 from tinygpu.category.text import claimed
 from tinygpu.emit.body import Body
@@ -73,7 +74,9 @@ class CudaBody(Body):
                 first = self.called.elements(step)
         sent = step.begins if isinstance(step, Sync) and isinstance(step.begins, Sent) else None
         more = (self.scope.names[parameter(map_of(sent))], *map(self.scope.text, (*sent.first, *sent.origin))) if sent else ()
-        return self.call(self.scope.names[maker], [Read(array, place, "u32") for array, place in first], more)
+        return self.call(
+            self.scope.names[maker], [Read(array, place, "u32") for array, place in first], self.called.units(step), more
+        )
 
     def array(self, step: Array) -> Lines:
         """A local array, a plain variable for one cell, or a pointer to a shared array, from its first byte in the block's memory on."""
@@ -121,13 +124,15 @@ class CudaBody(Body):
         element, cells = self.place(access.first), self.scope.names[access.cells]
         return f"{call}({cells}, {element})" if access.way == "load" else f"{call}({element}, {cells})"
 
-    def place(self, element: Read) -> str:
-        """An element of memory as functions take it: a pointer, and an offset, which is an index also where it is a number."""
-        offset = self.scope.text(self.scope.offset(element.tensor, element.index))
+    def place(self, element: Read, unit: int = 1) -> str:
+        """An element of memory as functions take it: a pointer, and an offset in units, which is an index also where it is a number."""
+        place = self.scope.offset(element.tensor, element.index)
+        offset = self.scope.text(place if unit == 1 else simplify(place // unit))
         return f"{self.scope.names[element.tensor]}, {f'ix({offset})' if offset.isdigit() else offset}"
 
-    def call(self, called: str, elements: list[Read], more: Iterable[str] = ()) -> Lines:
-        return [f"{called}({', '.join([*map(self.place, elements), *more])})"]
+    def call(self, called: str, elements: list[Read], units: Mapping[str, int] | None = None, more: Iterable[str] = ()) -> Lines:
+        places = (self.place(e, (units or {}).get(e.tensor, 1)) for e in elements)
+        return [f"{called}({', '.join([*places, *more])})"]
 
     def assign(self, step: Assign) -> Lines:
         """An assignment; shuffles that Python might not come to stand before it."""

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from tinygpu.runtime.ring import _leads, _near
+from tinygpu.runtime.ring import _leads, _narrow, _near
 from tinygpu.runtime.tensor import _cell
 
 
@@ -62,13 +62,11 @@ def matrix(text: str, form: str) -> Any:
                 held[name] = [_near(builder, given[2 * at], first, context.get_abi_sizeof(item))]
                 continue
             if way == "tile":  # in units of 16 bytes, of which arrays and tiles are whole ones
-                long, near = ir.IntType(64), builder.addrspacecast(given[2 * at], ir.PointerType(item, 3))
-                base, far = (
-                    builder.ptrtoint(near, word),
-                    builder.mul(builder.trunc(first, word) if first.type.width > 32 else first, word(context.get_abi_sizeof(item))),
-                )
-                begin, inside = (builder.zext(builder.lshr(n, word(4)), long) for n in (base, far))
-                held[name] = [builder.add(builder.add(begin, long(int(count[0]))), inside)]
+                begin = builder.lshr(_near(builder, given[2 * at], word(0), 1), word(4))
+                high, low = divmod(int(count[0]), 2**32)
+                place = builder.add(builder.add(begin, word(low)), _narrow(builder, first))  # 14 bits, none of which is carried
+                pair = builder.insert_element(ir.Constant(ir.VectorType(word, 2), [0, high]), place, word(0))
+                held[name] = [builder.bitcast(pair, ir.IntType(64))]
                 continue
             if way == "tensor":
                 height, width, level = count

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from math import prod
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.region import Region
 from tinygpu.category.settle import settle
 from tinygpu.category.term import Const, Read, Term, rebuild
@@ -106,6 +107,13 @@ class Called:
         found = descriptor(one, operand, [int(e.value) for e in array.extents if isinstance(e, Const)], array.layout)
         assert isinstance(found, int), "an operand behind a descriptor lies as one says"
         return found
+
+    def units(self, step: Step) -> dict[str, int]:
+        """In how many elements a place is counted, of operands that a unit finds by descriptors: 16 bytes, of which their tiles are whole ones."""
+        if not isinstance(step, Sync) or not step.applied:
+            return {}
+        near = (name for operand, (name, _) in self.operands(step.applied) if operand.kind == "descriptor")
+        return {name: 16 // BYTES[self.arrays[name].dtype] for name in near}
 
     def elements(self, step: Step) -> list[tuple[str, tuple[Term, ...]]]:
         """The elements that it is called with, of a fragment the first one that the lane has."""

@@ -158,6 +158,7 @@ class CudaFollower(Follower):
                 step = due.step
                 self.scope.used()
                 wanted, elements = self.wanted(step)
+                units = Called.of(self.launch).units(step)
                 if called != wanted:
                     raise Differs(stmt, f"calls {called}", does(due))
                 self.points(stmt, due.guards, here)
@@ -177,7 +178,7 @@ class CudaFollower(Follower):
                         or (isinstance(thing, Pointer) and thing.axes)
                     ):
                         raise Differs(name, f"is {ast.unparse(name)}", does(due))
-                    self.lies(offset, array, (reader.index(offset),), index, here)
+                    self.lies(offset, array, (reader.index(offset) * units.get(array, 1),), index, here)
                 if isinstance(step, Sync) and step.applied:  # what its lanes do is behind it
                     while not isinstance(queue.popleft().step, Sync):
                         pass
