@@ -35,7 +35,9 @@ from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
 
 if TYPE_CHECKING:
+    from tinygpu.algebra.theorem import Proved
     from tinygpu.emit.module import Built
+    from tinygpu.model.theorem import Theorem
     from tinygpu.proof.certificate import Certificate
     from tinygpu.validate.launcher import Expected
 
@@ -106,7 +108,16 @@ def check(machine: Machine, budget: int = BUDGET, time: float = TIME) -> Verdict
         return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
 
 
-def bounded(machine: Machine, run: Callable[[], T]) -> T:
+def believed(theorem: Theorem, budget: int = BUDGET, time: float = TIME) -> Proved | Diagnostic:
+    """`theorem → Proved`, for all sizes, or a message that says why not, in at most so many seconds. Raises TinygpuError where that is not enough."""
+    from tinygpu.algebra.verdict import judged
+
+    forget()
+    with within(time):
+        return stage("check", lambda: bounded(theorem, lambda: judged(theorem, budget)))
+
+
+def bounded(machine: Machine | Theorem, run: Callable[[], T]) -> T:
     """Values that nest more deeply than Python descends are bad input, TG161, and what ends at a limit that is around is unknown, TG515."""
     try:
         return run()

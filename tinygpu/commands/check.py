@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
+from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress, processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
@@ -52,13 +54,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
     specs, sources, problems = load_all(arguments.paths)
     style, hashed = arguments.output_format, arguments.output_format == "json"
-    machines = among(specs, arguments.machine, problems)
-    width = width_of(m for _, m in machines)
+    stated = theorems.stated(specs, arguments.machine)
+    machines = among(specs, arguments.machine, problems) if not stated or any(s.machines for s in specs) else ()
+    width = max(width_of(m for _, m in machines), *(len(theorems.heading(t)) for _, t in stated), 0)
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
-    judged: list[Judged] = []
+    judged, believed = list[Judged](), list[Believed]()
     light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs), arguments.time)
     with Progress() as now:
+        for spec, theorem in stated:
+            now(f"checking {theorem.name}")
+            believed.append(theorems.judge(spec.path, theorem, arguments.budget, arguments.time))
+            if style == "human":
+                told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
@@ -67,10 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
                 keep(spec, one)
             if style == "human":
                 tell(judged[-1], width, arguments.why, sources)
-    finish(judged, problems, style, sources)
+    finish(judged, believed, problems, style, sources)
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
-    return exit_code([*(j.word for j in judged), *(d.verdict for d in problems)])
+    return exit_code([*(t.word for t in believed), *(j.word for j in judged), *(d.verdict for d in problems)])
 
 
 def known_property(arguments: argparse.Namespace) -> None:
@@ -151,14 +159,19 @@ def reproduce(judged: Sequence[Judged], target: Path) -> None:
 
 def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
     """For a person: the line of a machine at once, and what is wrong with it."""
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    print(line(judged, width), flush=True)
-    if judged.diagnostics:
-        print(f"\n{report(judged.diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)
+    told(line(judged, width), judged.diagnostics, sources)
     if why is not None:
         for sentence in reasons(judged, why):
             print(f"    {sentence}")
+
+
+def told(said: str, diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
+    """A line, and messages behind it."""
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    print(said, flush=True)
+    if diagnostics:
+        print(f"\n{report(diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)
 
 
 def reasons(judged: Judged, kind: str) -> list[str]:
@@ -186,18 +199,25 @@ def reasons(judged: Judged, kind: str) -> list[str]:
     return said or ([f"nothing had to be proved about {kind}"] if kind else [])
 
 
-def finish(judged: Sequence[Judged], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]) -> None:
+def finish(
+    judged: Sequence[Judged], believed: Sequence[Believed], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]
+) -> None:
     """What comes after the last machine: the count for a person, the whole document for a machine."""
-    found = (*problems, *(d for j in judged for d in j.diagnostics))
+    found = (*problems, *(d for t in believed for d in t.diagnostics), *(d for j in judged for d in j.diagnostics))
     match style:
         case "human":
             show(problems, style, sources)
-            if len(judged) > 1:
-                counts = {word: sum(j.word == word for j in judged) for word in ("proved", "refuted", "unknown", "error")}
-                print(f"{len(judged)} machines: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
+            for what, words in (("theorems", [t.word for t in believed]), ("machines", [j.word for j in judged])):
+                counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
+                if len(words) > 1:
+                    print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
         case "json":
-            print_json({"machines": [as_row(j) for j in judged]}, found)
+            rows = {"theorems": [t.row for t in believed]} if believed else {}
+            print_json({**rows, "machines": [as_row(j) for j in judged]}, found)
         case "concise":
+            for t in believed:
+                if t.word == "proved":
+                    print(f"{t.path}: proved {theorems.heading(t.theorem)}")
             for j in judged:
                 if j.word == "proved":
                     print(f"{j.path}: proved {j.machine.title} : {j.machine.op.name}")

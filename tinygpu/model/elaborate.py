@@ -28,6 +28,7 @@ from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_stat
 from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
+from tinygpu.model.theorem import Theorem, theorem_of
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
@@ -42,12 +43,13 @@ REGISTERS = (4, 8, 16)  # lanes of a factor of simd
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    that it declares, its theorems, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
     instructions: tuple[Instruction, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    theorems: tuple[Theorem, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     def op(self, name: str) -> Op:
@@ -85,7 +87,10 @@ def elaborate(file: tree.File) -> Spec:
     machines: list[Machine] = []
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
-    for kinds in (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid):  # what is served or folded with, what is called
+    for kinds in (
+        tree.Op | tree.Machine | tree.Theorem | tree.Monoid,
+        tree.Def | tree.Monoid,
+    ):  # what is served or folded with, what is called
         seen: dict[str, Span] = {}
         for one in every.declarations:
             if isinstance(one, kinds):
@@ -97,9 +102,16 @@ def elaborate(file: tree.File) -> Spec:
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), file)
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), _theorems(file, served, problems), file)
     problems.stop(spec)
     return spec
+
+
+def _theorems(file: tree.File, served: Served, problems: Problems) -> tuple[Theorem, ...]:
+    """The theorems of a file; one of an op that is wrong is passed over."""
+    ops = {name: None if several is None else [i.op for i in several] for name, several in served.items()}
+    stated = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Theorem))
+    return tuple(made for one in stated if (made := theorem_of(one, ops, problems)) is not None)
 
 
 def _constant(params: Params) -> dict[str, tree.Param]:
@@ -137,7 +149,9 @@ def _passed(ops: Iterable[Op], problems: Problems) -> None:
             problems.say("TG108.number", tensor.span, name=tensor.name, dtype=tensor.dtype)
 
 
-def _once(declaration: tree.Op | tree.Machine | tree.Monoid | tree.Def, names: dict[str, Span], problems: Problems) -> None:
+def _once(
+    declaration: tree.Op | tree.Machine | tree.Theorem | tree.Monoid | tree.Def, names: dict[str, Span], problems: Problems
+) -> None:
     kind, name = type(declaration).__name__.lower(), declaration.name
     place = head(declaration.span, f"{kind} {name}")
     if name in names:

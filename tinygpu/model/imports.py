@@ -19,7 +19,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text
 from tinygpu.syntax.parse import parse
 
-Declared: TypeAlias = tree.Op | tree.Machine | tree.Monoid | tree.Param | tree.Def | tree.Instruction
+Declared: TypeAlias = tree.Op | tree.Machine | tree.Theorem | tree.Monoid | tree.Param | tree.Def | tree.Instruction
 
 
 def with_imports(file: tree.File, problems: Problems) -> tree.File:
@@ -53,7 +53,7 @@ class Files:
         for one in file.declarations:
             if isinstance(one, tree.Import):
                 yield from self.imported(one, path, (*importing, here))
-            elif not (importing and isinstance(one, tree.Machine)):
+            elif not (importing and isinstance(one, tree.Machine | tree.Theorem)):
                 yield one
 
     def imported(self, one: tree.Import, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:

@@ -47,7 +47,7 @@ def format_expr(expr: tree.Expr) -> str:
 
 def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
     match declaration:
-        case tree.Import() | tree.Param() | tree.Def() | tree.Op(parts=(_, *_)):
+        case tree.Import() | tree.Param() | tree.Def() | tree.Theorem() | tree.Op(parts=(_, *_)):
             return _rows(declaration, 0, comments)
         case tree.Op(parts=()):
             rows = _op_rows(declaration, comments)

@@ -21,7 +21,7 @@ FOLDERS = tuple(folder / "grammar" for folder in Path(__file__).resolve().parent
 END = "$END"
 DEPTH = 120  # what every later stage may descend into by recursion
 LEVELLESS = frozenset(
-    ["tensors", "exprs", "values", "items", "binders", "block", "clauses", "order", "shape", "families", "archs"]
+    ["tensors", "exprs", "values", "items", "binders", "block", "clauses", "order", "shape", "families", "archs", "cases"]
 )  # make no level
 
 

@@ -242,13 +242,23 @@ class Machine(Node, machine="name *ops arch where clauses", shown="machine {name
     where: tuple[Expr, ...] = ()
 
 
+class Theorem(Node, theorem="name left right cases where", shown="theorem {name} : {left} == {right}⟨ by {cases}⟩⟨ where {where}⟩"):
+    """`theorem NAME : OP == OP by i = (t, r: 2) where …`: two ops that compute the same; `cases` cut indices of the outputs."""
+
+    name: str
+    left: Name
+    right: Name
+    cases: tuple[Binding, ...] = ()
+    where: tuple[Expr, ...] = ()
+
+
 class Import(Node, shown='import "{path}"'):
     """`import "file.tgpu"`."""
 
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Import | Instruction
+Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Theorem | Import | Instruction
 
 
 class File(Node, start="*declarations"):

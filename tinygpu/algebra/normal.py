@@ -1,0 +1,164 @@
+"""The normal form of a value over the reals: a sum of products, each under one sum over all of its indices.
+
+    Σᵢ cᵢ · Σ_{k < n, l < m, …} Π atoms
+
+Comes in: a value. Goes out: an `Equal` to its normal form. The one idea: nothing is searched, since the laws are used in one direction each; what is left to choose is what bound
+variables are called and in which order they stand, so that two values that are equal by these laws are one term. It is not trusted: each step is a law's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, permutations, product
+
+from tinygpu.algebra.laws import (
+    OPENED,
+    Equal,
+    applied,
+    arithmetic,
+    asked,
+    inside,
+    is_sum,
+    joined,
+    linear,
+    renamed,
+    same,
+    settled,
+    shifted,
+    split,
+    then,
+    under,
+    unrolled,
+)
+from tinygpu.algebra.polynomial import Monomial, Unfollowed, ring, term_of, written
+from tinygpu.category.node import kept
+from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Fold, Term, Var, children, memoised, substitute, variables
+from tinygpu.category.text import sorting
+
+SMALL = 16  # places of an axis that is written out
+ORDERS = 720  # of axes that nothing tells apart
+
+
+@memoised
+def normal(term: Term) -> Equal:
+    """The value's normal form. Raises Unfollowed."""
+    match term:
+        case App(op) if op in OPENED:
+            return _polynomial(inside(term, normal))
+        case Fold():
+            return _fold(term)
+        case App() if term.op != "cast" and children(term):
+            found = applied(term, [normal(a) if a.dtype not in (INDEX, BOOL) else same(a) for a in term.args])
+            return then(found, arithmetic(found.right)) if term.dtype in FLOATS else found
+    return settled(term) if not isinstance(term, Const) else arithmetic(term)
+
+
+def _polynomial(so_far: Equal) -> Equal:
+    """Multiplied out; a product with sums in it is one sum."""
+    found = then(so_far, arithmetic(so_far.right))
+    return _sums(found)
+
+
+def _sums(found: Equal) -> Equal:
+    """Each monomial as one sum, in its normal form."""
+    parts = {m: part for m in ring(found.right, set()) if (part := _summed(m)) is not None}
+    return _sums(then(found, linear(found.right, parts))) if parts else found
+
+
+def _summed(monomial: Monomial) -> Equal | None:
+    """A product with sums in it as one sum; None where nothing is to be done."""
+    sums = [(t, p) for t, p in monomial if is_sum(t) and p > 0]
+    if not sums:
+        return None
+    if len(monomial) == 1 and sums[0][1] == 1:
+        ((fold, _),) = sums
+        whole = joined(fold) if _loose(fold) else same(fold)
+    else:
+        whole = joined(written(monomial))
+    named = then(whole, _named(whole.right))
+    return named if named.left != named.right else None
+
+
+def _loose(fold: Term) -> bool:
+    """Whether the body of a sum has sums, or axes that it does not speak of."""
+    assert isinstance(fold, Fold)
+    body = ring(fold.body, set())
+    return any(is_sum(t) and p > 0 for m in body for t, p in m) or any(a.name not in variables(fold.body) for a in fold.axes)
+
+
+def _named(term: Term) -> Equal:
+    """A fold, or a number of times a fold, whose bound variables have the names and the order that they have everywhere."""
+    if isinstance(term, Fold):
+        order, names = named(term)
+        found = renamed(term, order, names)
+        assert isinstance(found.right, Fold)
+        return then(found, under(found.right, arithmetic(found.right.body)))
+    return inside(term, lambda t: _named(t) if isinstance(t, Fold) and is_sum(t) else same(t))
+
+
+def _fold(fold: Fold) -> Equal:
+    found = under(fold, normal(fold.body))
+    there = found.right
+    assert isinstance(there, Fold)
+    match str(fold.monoid):
+        case "sum":
+            small = [n for n, a in enumerate(there.axes) if isinstance(a.extent, Const) and a.extent.value <= SMALL]
+            if small:
+                found = then(found, unrolled(there, small[0]))
+                return then(found, normal(found.right))
+            return _sums(then(found, split(there)))
+        case "max" | "min":
+            found = then(found, asked(there))
+            found = then(found, shifted(found.right))  # type: ignore[arg-type]
+            parts = {
+                m: _named(m[0][0]) for m in ring(found.right, set()) if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Fold)
+            }
+            return then(found, linear(found.right, {m: p for m, p in parts.items() if p.left != p.right}))
+    raise Unfollowed(f"a fold of {fold.monoid}")
+
+
+# ── names ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@kept
+def height(term: Term) -> int:
+    """How many folds are inside of each other."""
+    inner = max(map(height, children(term)), default=0)
+    return inner + 1 if isinstance(term, Fold) else inner
+
+
+def named(fold: Fold) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The order and the names of the axes: names by how deep folds are inside, so that none inside is captured, and the order by what they stand in."""
+    level = 1 + max(height(fold.body), height(fold.guard))
+    names = tuple(f"#{level}.{n}" for n in range(len(fold.axes)))
+    marks = [(sorting(a.extent), _seen(fold, a.name)) for a in fold.axes]
+    places = sorted(range(len(marks)), key=lambda n: marks[n])
+    groups = [tuple(group) for _, group in groupby(places, key=lambda n: marks[n])]
+    orders = list(_orders(groups))
+    if len(orders) == 1:
+        return orders[0], names
+
+    def key(order: Sequence[int]) -> tuple[str, str]:
+        to: dict[str, Term] = {fold.axes[n].name: Var(name) for n, name in zip(order, names, strict=True)}
+        return sorting(term_of(ring(substitute(fold.body, to), set()))), sorting(substitute(fold.guard, to))
+
+    return min(orders, key=key), names
+
+
+def _orders(groups: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Every order that only exchanges what is alike."""
+    count = 1
+    for group in groups:
+        for n in range(2, len(group) + 1):
+            count *= n
+    if count > ORDERS:
+        raise Unfollowed("too many indices that nothing tells apart")
+    for chosen in product(*(permutations(group) for group in groups)):
+        yield tuple(n for group in chosen for n in group)
+
+
+def _seen(fold: Fold, name: str) -> tuple[str, ...]:
+    """What an axis stands in, where the others have no names."""
+    to: dict[str, Term] = {a.name: Var("*" if a.name == name else "-") for a in fold.axes}
+    parts = [fold.guard, *(t for m in ring(fold.body, set()) for t, _ in m)]
+    return tuple(sorted(sorting(substitute(part, to)) for part in parts if name in variables(part)))

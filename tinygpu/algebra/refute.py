@@ -1,0 +1,107 @@
+"""The second evaluation of a theorem: both sides at small sizes, by the reference of the equations, which knows nothing of laws.
+
+Comes in: a `Theorem`. Goes out: the smallest sizes and inputs at which the two sides differ, and where; nothing where they agree at all that were tried. The one idea: inputs are
+small whole numbers, so what differs at all differs by much more than rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from tinygpu.category.evaluate import number
+from tinygpu.category.number import Array
+from tinygpu.category.term import FLOATS
+from tinygpu.diagnostic import Case
+from tinygpu.model.op import Op
+from tinygpu.model.theorem import Theorem
+from tinygpu.record import dataclass
+from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.reference import reference
+
+LARGEST = 4  # of every size
+TRIED = 40  # sizes, the smallest first
+SEEDS = 3
+APART = 1e-6  # of what is compared: rounding in f64 is a billion times less
+SHOWN = 12  # elements of an input
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Sizes and inputs at which an element of an output has two values."""
+
+    sizes: Mapping[str, int]
+    inputs: Mapping[str, Any]
+    element: str
+    values: tuple[float, float]
+
+    @property
+    def case(self) -> Case:
+        """As rows of a message."""
+        rows = [(name, (str(n),)) for name, n in self.sizes.items()]
+        rows += [(name, (_shown(value),)) for name, value in self.inputs.items()]
+        return Case((*rows, (self.element, tuple(f"{v:.6g}" for v in self.values))))
+
+
+def difference(theorem: Theorem) -> Difference | None:
+    """Where the two sides differ, the smallest sizes first."""
+    for sizes in islice(_sizes(theorem), TRIED):
+        for seed in range(SEEDS):
+            inputs = _whole(theorem.left, random_inputs(theorem.left, sizes, seed), seed)
+            found = _compared(theorem, sizes, inputs)
+            if found is not None:
+                return found
+    return None
+
+
+def _sizes(theorem: Theorem) -> Iterator[dict[str, int]]:
+    """Sizes that satisfy the preconditions of both sides."""
+    names = theorem.left.sizes
+    guards = (*theorem.left.where, *theorem.right.where, *theorem.where)
+    for chosen in sorted(product(range(1, LARGEST + 1), repeat=len(names)), key=lambda c: (sum(c), c)):
+        sizes = dict(zip(names, chosen, strict=True))
+        try:
+            if all(number(g, sizes) for g in guards):
+                yield sizes
+        except ZeroDivisionError:
+            continue
+
+
+def _whole(op: Op, inputs: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Floats as whole numbers, but for one seed."""
+    if seed == 1:
+        return inputs
+    floats = {t.name for t in op.inputs if t.dtype in FLOATS}
+    return {
+        name: np.rint(np.asarray(value, np.float32) * 1.5).astype(np.asarray(value).dtype) if name in floats else value
+        for name, value in inputs.items()
+    }
+
+
+def _compared(theorem: Theorem, sizes: dict[str, int], inputs: dict[str, Any]) -> Difference | None:
+    """The first element that has two values, where both have one."""
+    try:
+        with np.errstate(all="ignore"):
+            a, b = (reference(op, sizes, inputs) for op in (theorem.left, theorem.right))
+    except (IndexError, ZeroDivisionError):
+        return None
+    for name in a:
+        left, right = (np.asarray(one[name], np.float64) for one in (a, b))
+        known = np.isfinite(left)
+        scale = 1 + np.abs(np.where(known, left, 0.0))
+        apart = known & ~(np.abs(left - right) <= APART * scale)
+        if apart.any():
+            place = tuple(int(i) for i in np.argwhere(apart)[0])
+            return Difference(sizes, inputs, f"{name}[{', '.join(map(str, place))}]", (float(left[place]), float(right[place])))
+    return None
+
+
+def _shown(value: Array) -> str:
+    found = np.asarray(value)
+    text = np.array2string(
+        found.astype(np.float64), precision=4, separator=", ", formatter={"float_kind": lambda v: f"{v:g}"}
+    ).replace("\n", "")
+    return text if found.size <= SHOWN else f"{found.size} numbers, drawn at random"

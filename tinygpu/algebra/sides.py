@@ -1,0 +1,137 @@
+"""Where values are defined: what is divided by is not 0, roots are of what is not below 0, and a maximum is of something.
+
+Comes in: a value, or what a law needed. Goes out: conditions over sizes and indices, each enough for one of these, for the solver. The one idea: what is above 0 is
+seen by its form, since data can be anything: an exponential, a size, a sum of such over something. The rest has a value where the other side of the theorem has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinygpu.algebra.laws import Side
+from tinygpu.category.term import (
+    BOOL,
+    FLOATS,
+    INDEX,
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Term,
+    Var,
+    children,
+    conjunction,
+    fresh,
+    negation,
+    substitute,
+    variables,
+)
+
+EXPONENTIALS = ("exp", "exp2")
+MEANT = {
+    "unequal": "{} is not 0",
+    "root": "{} is not below 0",
+    "above": "{} is above 0",
+    "something": "{} is of something",
+    "counts": "{} counts something",
+}
+
+
+def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterator[Side]:
+    """What the value needs to be one, at every point at which it is asked for."""
+    match term:
+        case Fold():
+            term = fresh(term, {*(a.name for a in axes), *variables(guard)})
+            if str(term.monoid) in ("max", "min"):
+                yield Side("something", term, axes, guard)
+            yield from needs(term.body, (*axes, *term.axes), conjunction(guard, term.guard))
+            return
+        case App("select", (condition, then, otherwise)):
+            yield from needs(then, axes, conjunction(guard, condition))
+            yield from needs(otherwise, axes, conjunction(guard, negation(condition)))
+            return
+        case App("div", (_, b), dtype) if dtype in FLOATS:
+            yield Side("unequal", b, axes, guard)
+        case App("sqrt", (a,)):
+            yield Side("root", a, axes, guard)
+        case App("rsqrt" | "log" | "log2", (a,)):
+            yield Side("above", a, axes, guard)
+    for child in children(term):
+        if child.dtype not in (INDEX, BOOL):
+            yield from needs(child, axes, guard)
+
+
+def enough(side: Side) -> Term | None:
+    """A condition under which it holds; None where none is seen."""
+    match side.kind, side.term:
+        case "something", Fold() as fold:
+            return inhabited(fold.axes, fold.guard)
+        case "counts", extent:
+            return extent >= 0
+        case "root", value:
+            return TRUE if not_below(value) else above(value)
+    return above(side.term)
+
+
+def inhabited(axes: tuple[Axis, ...], guard: Term) -> Term:
+    """That a box has a point: its first one will do."""
+    first: dict[str, Term] = {a.name: Const(0) for a in axes}
+    return conjunction(*(substitute(a.extent, first) >= 1 for a in axes), substitute(guard, first))
+
+
+def above(value: Term) -> Term | None:
+    """A condition under which a value is above 0, whatever the data; None where none is seen.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> n = Fold("sum", (Axis("j", Var("N")),), Var("j") <= Var("i"), App("exp", (Read("x", (Var("j"),), "f32"),), "f32"), "f32")
+    >>> text(above(n)), above(Read("x", (), "f32"))
+    ('N >= 1 and 0 <= i', None)
+    """
+    match value:
+        case Const(number):
+            return TRUE if number > 0 else None
+        case App("cast", (a,)):
+            return a >= 1 if a.dtype == INDEX else above(a)
+        case App(op) if op in EXPONENTIALS:
+            return TRUE
+        case App("sqrt" | "rsqrt", (a,)):
+            return above(a)
+        case App("add" | "mul" | "div", (a, b)):
+            p, q = above(a), above(b)
+            if value.op == "add" and None in (p, q):  # one of them may be 0
+                return p if p is not None and not_below(b) else q if q is not None and not_below(a) else None
+            return None if p is None or q is None else conjunction(p, q)
+        case App("select", (condition, a, Const(0))):
+            found = above(a)
+            return None if found is None else conjunction(condition, found)
+        case Fold("sum", axes, guard, body) if not_below(body):
+            first: dict[str, Term] = {a.name: Const(0) for a in axes}
+            found = above(body)
+            return None if found is None else conjunction(inhabited(axes, guard), substitute(found, first))
+        case Fold("max", axes, guard, body):
+            found = above(body)
+            return inhabited(axes, guard) if found == TRUE else None
+    return None
+
+
+def not_below(value: Term) -> bool:
+    """Whether a value is seen not to be below 0, whatever the data."""
+    match value:
+        case Const(number):
+            return number >= 0
+        case App("cast", (Var(),)):
+            return True  # a size or an index
+        case App(op) if op in (*EXPONENTIALS, "sqrt", "rsqrt", "abs"):
+            return True
+        case App("mul", (a, b)) if a == b:
+            return True
+        case App("add" | "mul" | "div", (a, b)):
+            return not_below(a) and not_below(b)
+        case App("cast", (a,)) if a.dtype in FLOATS:
+            return not_below(a)
+        case App("select", (_, a, b)):
+            return not_below(a) and not_below(b)
+        case Fold("sum" | "max", _, _, body):
+            return not_below(body)
+    return False

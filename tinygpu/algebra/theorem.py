@@ -1,0 +1,182 @@
+"""Proofs of theorems: two ops compute the same, for all sizes and inputs, over the reals.
+
+    each output, each case of its cuts:    A ⟶ normal form ⟵ B        or        (A − B) · d ⟶ 0, where d is what is divided by
+    each side:                             seen by its form, with what the solver shows of sizes and indices
+
+Comes in: a `Theorem`. Goes out: `Proved`, or `Open` with the two short forms whose difference is the missing law. The one idea: nothing is searched; what the laws do not
+reach is open, and who wants to know more evaluates both sides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+
+from tinygpu.algebra.laws import Equal, cleared, meet, then
+from tinygpu.algebra.normal import normal
+from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
+from tinygpu.algebra.sides import MEANT, enough, inhabited, needs
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text
+from tinygpu.diagnostic import Label
+from tinygpu.model.op import Op, put_in
+from tinygpu.model.theorem import Theorem
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.proof.kernel import BUDGET, Open, discharge
+from tinygpu.record import dataclass, field
+
+FEW = 8  # places of an axis each of which is a case
+CASES = 64
+CLEARED = 4  # what is multiplied with, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An output at the points `index` of some axes, with what is known of them."""
+
+    output: str
+    index: tuple[Term, ...]
+    axes: tuple[Axis, ...]
+    facts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """The theorem holds: `laws` counts the instances of each law, `claims` what the solver showed beside."""
+
+    theorem: Theorem
+    laws: tuple[tuple[str, int], ...]
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is not shown: that two forms are one, or a claim."""
+
+    theorem: Theorem
+    reason: str
+    forms: tuple[Term, ...] = ()
+    claim: Claim | None = field(default=None, repr=False)
+
+
+def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
+    """`Theorem → Proved or Missing`."""
+    laws, claims = Counter[str](), dict[Claim, None]()
+    labels = (Label(theorem.span, "this theorem"),)
+    try:
+        for case in cases(theorem):
+            a, b = (value(op, case) for op in (theorem.left, theorem.right))
+            found = equal(a, b)
+            if not isinstance(found, Equal):
+                return Missing(theorem, "the two sides have other normal forms", found)
+            laws.update(dict(found.laws))
+            claims.update(dict.fromkeys(_claims(theorem, case, found, a, b, labels)))
+    except Unfollowed as error:
+        return Missing(theorem, f"{error} is no number of the reals")
+    for claim in (*_about(theorem, labels), *claims):
+        if isinstance(discharge(claim, budget), Open):
+            return Missing(theorem, getattr(claim, "sentence", claim.title), claim=claim)
+    return Proved(theorem, tuple(sorted(laws.items())), tuple(claims))
+
+
+def cases(theorem: Theorem) -> Iterator[Case]:
+    """Every output, and of its short axes and its cuts every case."""
+    cuts = dict(theorem.cuts)
+    for tensor in theorem.left.outputs:
+        choices: list[list[tuple[Term, tuple[Axis, ...], tuple[Term, ...]]]] = []
+        count = 1
+        for axis in theorem.left.equation(tensor.name).axes:
+            here, by = Var(axis.name), cuts.get(axis.name, 1)
+            if isinstance(axis.extent, Const) and axis.extent.value <= FEW and count * axis.extent.value <= CASES:
+                choices.append([(Const(n), (), ()) for n in range(int(axis.extent.value))])
+                count *= int(axis.extent.value)
+                continue
+            outer = Axis(axis.name, ceildiv(axis.extent, by) if by > 1 else axis.extent)
+            choices.append([(i, (outer,), (i < axis.extent,)) for i in (here * by + n for n in range(by))])
+        for chosen in product(*choices):
+            axes = tuple(a for _, some, _ in chosen for a in some)
+            yield Case(tensor.name, tuple(i for i, _, _ in chosen), axes, tuple(f for _, _, facts in chosen for f in facts))
+
+
+def value(op: Op, case: Case) -> Term:
+    """The output's value there, of inputs alone."""
+    others = {e.target: e for e in op.equations if e.target != case.output}
+    return put_in(op.equation(case.output).at(case.index), others)
+
+
+def equal(a: Term, b: Term) -> Equal | tuple[Term, Term]:
+    """That both are one, or their two forms."""
+    left, right = normal(a), normal(b)
+    if left.right == right.right:
+        return meet(left, right)
+    nought = _nought(App("sub", (left.right, right.right), REAL), CLEARED)
+    return (left.right, right.right) if nought is None else meet(left, right, nought)
+
+
+def _nought(term: Term, left: int) -> Equal | None:
+    """That a value is 0: as it is, or multiplied with what is divided by."""
+    found = normal(term)
+    if found.right == term_of({}):
+        return found
+    form = ring(found.right, set())
+    below = sorted({t for m in form for t, p in m if p < 0 and not is_truth(t)}, key=text)
+    if not below or not left:
+        return None
+    by = below[0]
+    power = max(-p for m in form for t, p in m if t == by)
+    whole = term_of(times(form, atom(by, power), set()))
+    rest = _nought(whole, left - 1)
+    return None if rest is None else then(found, cleared(found.right, by, power, rest))
+
+
+# ── what has to be shown beside ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _about(theorem: Theorem, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """There are such sizes, and what the right side wants holds for them."""
+    given = (*theorem.left.where, *theorem.where)
+    title = "no sizes satisfy the preconditions"
+    yield Inhabited("theorem", "TG561", title, "some sizes satisfy the preconditions", given, labels)
+    known = {part for guard in given for part in conjuncts(guard)}
+    for guard in theorem.right.where:
+        if not set(conjuncts(guard)) <= known:
+            title = f"{theorem.right.name} wants more than {theorem.left.name}"
+            help = f"say it of the theorem: where {text(guard)}"
+            yield Obligation("theorem", "TG561", title, text(guard), given, guard, labels, help)
+    if set(theorem.right.promises) - set(theorem.left.promises):
+        yield Gap(
+            "theorem", "TG561", "other promises", f"{theorem.right.name} promises more of its data than {theorem.left.name}", labels
+        )
+
+
+def _claims(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """What the laws need, and that the right side has a value where the left one has."""
+    given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
+    theirs = {(s.kind, form): s for s in needs(a) if (form := _form(s.term)) is not None}
+    for side in (*found.sides, *needs(b), *(s for s in needs(a) if s.kind == "something")):
+        facts = (*given, *_range(side.axes), *conjuncts(side.guard))
+        goal = enough(side)
+        form = _form(side.term) if goal is None and not side.axes else None
+        other = theirs.get((side.kind, form)) if form is not None else None
+        if other is not None:
+            goal = inhabited(other.axes, other.guard)  # it is asked for on the left side, too
+        sentence = MEANT[side.kind].format(text(side.term))
+        title = "a side of the theorem may have no value where the other one has"
+        if goal is None:
+            yield Gap("theorem", "TG561", title, sentence, labels)
+        elif goal != TRUE:
+            yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels)
+
+
+def _range(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    return tuple(c for a in axes for c in (Var(a.name) >= 0, Var(a.name) < a.extent))
+
+
+def _form(term: Term) -> Term | None:
+    """What a value is told by; nothing of one that is not followed."""
+    if isinstance(term, Fold) and str(term.monoid) not in ("sum", "max", "min"):
+        return None
+    try:
+        return normal(term).right
+    except Unfollowed:
+        return None

@@ -1,0 +1,81 @@
+"""Theorems, as `check` needs them: those of some specs, with their verdicts.
+
+Comes in: loaded specs and names. Goes out: a line for each theorem, its messages, its row for a machine that reads. The one idea: a theorem is checked as a machine is, by what it
+says alone, and its verdict is one of the same three words.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tinygpu.category.deadline import TIME
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.record import dataclass
+
+if TYPE_CHECKING:
+    from tinygpu.model.theorem import Theorem
+    from tinygpu.pipeline import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """A theorem and what came of checking it; where it is proved, by how many steps of laws, with how many obligations beside."""
+
+    path: str
+    theorem: Theorem
+    word: str
+    diagnostics: tuple[Diagnostic, ...]
+    seconds: float
+    laws: int = 0
+    obligations: int = 0
+
+    @property
+    def row(self) -> dict[str, object]:
+        """As plain data."""
+        row = {"file": self.path, "theorem": self.theorem.name, "left": self.theorem.left.name, "right": self.theorem.right.name}
+        return {**row, "verdict": self.word, "seconds": round(self.seconds, 4), "laws": self.laws, "obligations": self.obligations}
+
+
+def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Theorem], ...]:
+    """The theorems of some specs: all, or those of these names or of these ops."""
+    every = [(spec, theorem) for spec in specs for theorem in spec.spec.theorems]
+    return tuple((s, t) for s, t in every if not names or {t.name, t.left.name, t.right.name} & {*names})
+
+
+def judge(path: str, theorem: Theorem, budget: int | None = None, limit: float = TIME) -> Believed:
+    """Check one theorem, timed, in at most so many seconds."""
+    from tinygpu import pipeline
+    from tinygpu.proof.kernel import BUDGET
+
+    start = time.perf_counter()
+    try:
+        found = pipeline.believed(theorem, BUDGET if budget is None else budget, limit)
+    except TinygpuError as error:
+        return Believed(path, theorem, "unknown", error.diagnostics, time.perf_counter() - start)
+    except Exception as error:
+        error.add_note(f"while checking {theorem.name} of {path}")
+        raise
+    seconds = time.perf_counter() - start
+    if isinstance(found, Diagnostic):
+        return Believed(path, theorem, found.verdict, (found,), seconds)
+    return Believed(path, theorem, "proved", (), seconds, sum(n for _, n in found.laws), len(found.claims))
+
+
+def heading(theorem: Theorem) -> str:
+    """`flash : attention == attention_flash`."""
+    return f"{theorem.name} : {theorem.said}"
+
+
+def line(one: Believed, width: int) -> str:
+    """`proved   flash : attention == attention_flash    all Q, K, D, E  (14 laws, 3 obligations, 0.03 s)`."""
+    from tinygpu.category.term import text
+
+    said = f"{one.word:<8} {heading(one.theorem):<{width}}"
+    if one.word != "proved":
+        return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
+    sizes = f"all {', '.join(one.theorem.left.sizes)}" if one.theorem.left.sizes else "its one size"
+    where = (*one.theorem.left.where, *one.theorem.where)
+    with_ = f" with {' and '.join(map(text, where))}" if where else ""
+    return f"{said}  {sizes}{with_}  ({one.laws} laws, {one.obligations} obligations, {one.seconds:.2f} s)"

@@ -1,0 +1,99 @@
+"""Theorems, from the tree: two ops that are said to compute the same.
+
+Comes in: a declaration `theorem NAME : A == B by i = (t, r: 2) where …` and the ops of its file. Goes out: a `Theorem`, whose ops have the same inputs, outputs and sizes.
+The one idea: dtypes of a family say how values are stored, and a theorem is about numbers, so one of each family stands for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tinygpu.category.term import Const, Term, conjuncts
+from tinygpu.diagnostic import Span
+from tinygpu.model.extent import with_divisors
+from tinygpu.model.monoid import Monoids
+from tinygpu.model.op import Op
+from tinygpu.model.problems import Problems, head
+from tinygpu.model.scope import Scope
+from tinygpu.model.value import condition, index
+from tinygpu.record import dataclass, field
+from tinygpu.syntax import tree
+
+CASES = 64  # of one cut
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """`left` and `right` give the same for all inputs and all sizes with `where`; each of the `cuts`, an index of an output of the left one and a number, is proved
+    residue by residue."""
+
+    name: str
+    left: Op
+    right: Op
+    where: tuple[Term, ...] = ()
+    cuts: tuple[tuple[str, int], ...] = ()
+    span: Span = field(default=Span(), compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """As machines have one."""
+        return self.name
+
+    @property
+    def said(self) -> str:
+        """What it is about, `A == B`."""
+        return f"{self.left.name.partition('[')[0]} == {self.right.name.partition('[')[0]}"
+
+
+def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None], problems: Problems) -> Theorem | None:
+    """`tree.Theorem → Theorem`; None after a message."""
+    before, place = len(problems), head(declared.span, f"theorem {declared.name}")
+    sides: list[Op] = []
+    for name in (declared.left, declared.right):
+        if name.name not in served:
+            message = "TG105.operation" if served else "TG105.none"
+            problems.say(message, name.span, near=served, name=name.name, known=sorted(served))
+        sides += (served.get(name.name) or ())[:1]
+    if len(sides) < 2:
+        return None
+    left, right = sides
+    for what, (a, b) in _shapes(left, right).items():
+        if a != b:
+            span = declared.right.span
+            problems.say("TG562.differ", span, what=what, left=left.name, right=right.name, a=_listed(a), b=_listed(b))
+    scope = Scope(problems, dict.fromkeys(left.sizes, Span()), {}, {}, monoids=Monoids()).inside_brackets()
+    where = with_divisors((part for expr in declared.where for part in conjuncts(condition(expr, scope))), left.where)
+    cuts = [cut for binding in declared.cases if (cut := _cut(binding, left, scope)) is not None]
+    return Theorem(declared.name, left, right, where, tuple(cuts), place) if len(problems) == before else None
+
+
+def _shapes(a: Op, b: Op) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """What two ops of a theorem have in common: names and shapes, of what comes in and of what goes out. Dtypes are how these are stored."""
+    from tinygpu.category.text import text
+
+    def said(op: Op, role: str) -> tuple[str, ...]:
+        found = op.inputs if role == "inputs" else op.outputs
+        return tuple(f"{t.name}[{', '.join(map(text, t.shape))}]" for t in found)
+
+    return {role: (said(a, role), said(b, role)) for role in ("inputs", "outputs")}
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def _cut(binding: tree.Binding, op: Op, scope: Scope) -> tuple[str, int] | None:
+    """`i = (t, r: 2)` is the cut of i by 2."""
+    known = [a.name for t in op.outputs for a in op.equation(t.name).axes]
+    match binding:
+        case tree.Binding((name,), tree.Group((tree.Name(), tree.Sized(_, extent)))):
+            if name not in known:
+                scope.problems.say("TG562.index", binding.span, near=known, name=name, op=op.name, known=sorted({*known}))
+                return None
+            count = index(extent, scope)
+            if isinstance(count, Const) and 1 < count.value <= CASES:
+                return name, int(count.value)
+            scope.problems.say("TG562.cut", extent.span, name=name, most=CASES)
+            return None
+    scope.problems.say("TG562.cut", binding.span, name=binding.indices[0], most=CASES)
+    return None
