@@ -35,6 +35,7 @@ from tinygpu.algebra.polynomial import (
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
+    FLOATS,
     INDEX,
     TRUE,
     App,
@@ -164,7 +165,7 @@ def _scoped(side: Side, axes: tuple[Axis, ...], guard: Term) -> Side:
 
 
 def _with(fold: Fold, guard: Term, body: Term) -> Fold:
-    return Fold(fold.monoid, fold.axes, guard, body, REAL if body.dtype != fold.dtype else fold.dtype)
+    return Fold(fold.monoid, fold.axes, guard, body, REAL if fold.dtype in FLOATS else fold.dtype)
 
 
 # ── arithmetic ─────────────────────────────────────────────────────────────────────────────────────────────────────

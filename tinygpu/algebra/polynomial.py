@@ -163,7 +163,7 @@ def _counted(index: Term, met: Met) -> Polynomial:
 
 
 def truth(condition: Term, met: Met) -> Polynomial:
-    """A condition as a number, 0 or 1. Of two comparisons of indices that say the same, or each other's opposite, one is the atom."""
+    """A condition as a number, 0 or 1. Two comparisons of indices that say the same are one atom."""
     match condition:
         case Const(bool(value)):
             return ONE if value else ZERO
@@ -181,18 +181,17 @@ def truth(condition: Term, met: Met) -> Polynomial:
 
 
 def _compared(op: str, a: Term, b: Term) -> Polynomial:
-    """`0 <= d` or `0 == d`, where the first coefficient of d is above 0: `not 0 <= d` is `0 <= -d - 1`."""
+    """`0 <= d`, or `0 == d` where the first coefficient of d is above 0. (Which of `0 <= d` and `0 <= -d - 1` is the atom must not follow from names: bound
+    ones change.)"""
     if op in ("gt", "ge"):
         a, b = b, a
     d = index_polynomial(simplify(b - a - (1 if op in ("lt", "gt") else 0)))
     if d.keys() <= {()}:
         return ONE if (d.get((), 0) == 0 if op == "eq" else d.get((), 0) >= 0) else ZERO
-    turned = d[min((m for m in d if m), key=lambda m: tuple(map(sorting, m)))] < 0
-    if turned:
-        d = {m: -c for m, c in d.items()} if op == "eq" else {**{m: -c for m, c in d.items() if m}, (): -d.get((), 0) - 1}
-    goal = App("eq" if op == "eq" else "le", (Const(0), index_of({m: c for m, c in d.items() if c})), BOOL)
-    found = atom(App("select", (goal, Const(1.0, REAL), Const(0.0, REAL)), REAL))
-    return plus(ONE, found, -1) if turned and op != "eq" else found
+    if op == "eq" and d[min((m for m in d if m), key=lambda m: tuple(map(sorting, m)))] < 0:
+        d = {m: -c for m, c in d.items()}
+    goal = App("eq" if op == "eq" else "le", (Const(0), index_of(d)), BOOL)
+    return atom(App("select", (goal, Const(1.0, REAL), Const(0.0, REAL)), REAL))
 
 
 def _order(monomial: Monomial) -> tuple[int, tuple[tuple[str, int], ...]]:

@@ -24,7 +24,7 @@ from tinygpu.simulate.reference import reference
 
 LARGEST = 4  # of every size
 TRIED = 40  # sizes, the smallest first
-SEEDS = 3
+SEEDS = (0, 2, 3, 1)  # the last one draws other numbers than whole ones
 APART = 1e-6  # of what is compared: rounding in f64 is a billion times less
 SHOWN = 12  # elements of an input
 
@@ -49,7 +49,7 @@ class Difference:
 def difference(theorem: Theorem) -> Difference | None:
     """Where the two sides differ, the smallest sizes first."""
     for sizes in islice(_sizes(theorem), TRIED):
-        for seed in range(SEEDS):
+        for seed in SEEDS:
             inputs = _whole(theorem.left, random_inputs(theorem.left, sizes, seed), seed)
             found = _compared(theorem, sizes, inputs)
             if found is not None:
@@ -76,7 +76,7 @@ def _whole(op: Op, inputs: dict[str, Any], seed: int) -> dict[str, Any]:
         return inputs
     floats = {t.name for t in op.inputs if t.dtype in FLOATS}
     return {
-        name: np.rint(np.asarray(value, np.float32) * 1.5).astype(np.asarray(value).dtype) if name in floats else value
+        name: (np.rint(np.asarray(value, np.float32) * 1.5) + 0.0).astype(np.asarray(value).dtype) if name in floats else value
         for name, value in inputs.items()
     }
 

@@ -10,14 +10,17 @@ reach is open, and who wants to know more evaluates both sides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from tinygpu.algebra.laws import Equal, cleared, meet, then
+from tinygpu.algebra.lemma import Meaning, opened
+from tinygpu.algebra.lemma import prove as meaning
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
 from tinygpu.algebra.sides import MEANT, enough, inhabited, needs
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text
+from tinygpu.category.monoid import Carrier
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
@@ -65,12 +68,14 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
     labels = (Label(theorem.span, "this theorem"),)
     try:
         for case in cases(theorem):
-            a, b = (value(op, case) for op in (theorem.left, theorem.right))
+            values = [value(op, case) for op in (theorem.left, theorem.right)]
+            meanings = meanings_of(theorem, values)
+            a, b = (opened(v, meanings) for v in values)
             found = equal(a, b)
             if not isinstance(found, Equal):
                 return Missing(theorem, "the two sides have other normal forms", found)
             laws.update(dict(found.laws))
-            claims.update(dict.fromkeys(_claims(theorem, case, found, a, b, labels)))
+            claims.update(dict.fromkeys(_claims(theorem, case, found, a.right, b.right, labels)))
     except Unfollowed as error:
         return Missing(theorem, f"{error} is no number of the reals")
     for claim in (*_about(theorem, labels), *claims):
@@ -104,9 +109,23 @@ def value(op: Op, case: Case) -> Term:
     return put_in(op.equation(case.output).at(case.index), others)
 
 
-def equal(a: Term, b: Term) -> Equal | tuple[Term, Term]:
-    """That both are one, or their two forms."""
-    left, right = normal(a), normal(b)
+def meanings_of(theorem: Theorem, values: Sequence[Term]) -> dict[str, Meaning]:
+    """What the folds of monoids in some values mean. Raises Unfollowed where no lemma says so, or a lemma is not proved."""
+    found: dict[str, Meaning] = {}
+    for carrier in {t.monoid for v in values for t in walk(v) if isinstance(t, Fold) and isinstance(t.monoid, Carrier)}:
+        lemma = next((one for one in theorem.lemmas if one.of(carrier)), None)
+        if lemma is None:
+            raise Unfollowed(f"a fold of {carrier}, of which no lemma says what it means,")
+        made = meaning(lemma, carrier)
+        if isinstance(made, str):
+            raise Unfollowed(f"a fold of {carrier}, whose lemma is not proved ({made}),")
+        found[carrier] = made
+    return found
+
+
+def equal(a: Equal, b: Equal) -> Equal | tuple[Term, Term]:
+    """That both are one, as far as they are followed, or their two forms."""
+    left, right = (then(first, normal(first.right)) for first in (a, b))
     if left.right == right.right:
         return meet(left, right)
     nought = _nought(App("sub", (left.right, right.right), REAL), CLEARED)

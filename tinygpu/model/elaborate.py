@@ -21,6 +21,7 @@ from tinygpu.model.extent import with_divisors
 from tinygpu.model.imports import own, with_imports
 from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
+from tinygpu.model.lemma import Lemma, lemma_of
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
@@ -43,13 +44,14 @@ REGISTERS = (4, 8, 16)  # lanes of a factor of simd
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, its theorems, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    that it declares, its theorems and lemmas, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
     instructions: tuple[Instruction, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     theorems: tuple[Theorem, ...] = ()
+    lemmas: tuple[Lemma, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     def op(self, name: str) -> Op:
@@ -87,10 +89,8 @@ def elaborate(file: tree.File) -> Spec:
     machines: list[Machine] = []
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
-    for kinds in (
-        tree.Op | tree.Machine | tree.Theorem | tree.Monoid,
-        tree.Def | tree.Monoid,
-    ):  # what is served or folded with, what is called
+    kinds_of_names = (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
+    for kinds in kinds_of_names:  # what is served or folded with, what is called, what is proved
         seen: dict[str, Span] = {}
         for one in every.declarations:
             if isinstance(one, kinds):
@@ -102,7 +102,10 @@ def elaborate(file: tree.File) -> Spec:
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), _theorems(file, served, problems), file)
+    meant = (lemma_of(problems.enter(d), scope) for d in file.declarations if isinstance(d, tree.Lemma))
+    lemmas = tuple(lemma for lemma in meant if lemma is not None)
+    theorems = tuple(replace(one, lemmas=lemmas) for one in _theorems(file, served, problems))
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), theorems, lemmas, file)
     problems.stop(spec)
     return spec
 
@@ -150,7 +153,9 @@ def _passed(ops: Iterable[Op], problems: Problems) -> None:
 
 
 def _once(
-    declaration: tree.Op | tree.Machine | tree.Theorem | tree.Monoid | tree.Def, names: dict[str, Span], problems: Problems
+    declaration: tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
+    names: dict[str, Span],
+    problems: Problems,
 ) -> None:
     kind, name = type(declaration).__name__.lower(), declaration.name
     place = head(declaration.span, f"{kind} {name}")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from tinygpu.category.term import Const, Term, conjuncts
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import with_divisors
+from tinygpu.model.lemma import Lemma
 from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head
@@ -25,13 +26,14 @@ CASES = 64  # of one cut
 @dataclass(frozen=True, slots=True)
 class Theorem:
     """`left` and `right` give the same for all inputs and all sizes with `where`; each of the `cuts`, an index of an output of the left one and a number, is proved
-    residue by residue."""
+    residue by residue. `lemmas` say what folds of monoids mean."""
 
     name: str
     left: Op
     right: Op
     where: tuple[Term, ...] = ()
     cuts: tuple[tuple[str, int], ...] = ()
+    lemmas: tuple[Lemma, ...] = ()
     span: Span = field(default=Span(), compare=False, repr=False)
 
     @property
@@ -64,7 +66,7 @@ def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None]
     scope = Scope(problems, dict.fromkeys(left.sizes, Span()), {}, {}, monoids=Monoids()).inside_brackets()
     where = with_divisors((part for expr in declared.where for part in conjuncts(condition(expr, scope))), left.where)
     cuts = [cut for binding in declared.cases if (cut := _cut(binding, left, scope)) is not None]
-    return Theorem(declared.name, left, right, where, tuple(cuts), place) if len(problems) == before else None
+    return Theorem(declared.name, left, right, where, tuple(cuts), span=place) if len(problems) == before else None
 
 
 def _shapes(a: Op, b: Op) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:

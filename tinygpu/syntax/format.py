@@ -55,6 +55,13 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
+        case tree.Lemma(meanings=meanings):
+            sides = [show(one).partition(f" ={BREAK}") for one in meanings]
+            column = max(len(left) for left, _, _ in sides)
+            inner = [
+                Row(1, f"{left:<{column}}{sign}{right}", one.span) for one, (left, sign, right) in zip(meanings, sides, strict=True)
+            ]
+            rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
         case tree.Machine() | tree.Instruction():
             rows = _rows(declaration, 0, comments)
     rows[0].apart = rows[-1].apart = True

@@ -252,13 +252,22 @@ class Theorem(Node, theorem="name left right cases where", shown="theorem {name}
     where: tuple[Expr, ...] = ()
 
 
+class Lemma(Node, lemma="name index elements *meanings", shown="lemma {name}[{index}] {elements} is"):
+    """`lemma lse[k] (x[k]) is { m = max[k] x[k] … }`: what each component of a fold over something is."""
+
+    name: str
+    index: str
+    elements: Group
+    meanings: tuple[Naming, ...]
+
+
 class Import(Node, shown='import "{path}"'):
     """`import "file.tgpu"`."""
 
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Theorem | Import | Instruction
+Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Theorem | Lemma | Import | Instruction
 
 
 class File(Node, start="*declarations"):
