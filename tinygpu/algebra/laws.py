@@ -17,6 +17,7 @@ from functools import reduce
 
 from tinygpu.algebra.polynomial import (
     ONE,
+    RAISED,
     REAL,
     ZERO,
     Met,
@@ -24,6 +25,7 @@ from tinygpu.algebra.polynomial import (
     Polynomial,
     Unfollowed,
     atom,
+    inverse,
     plus,
     product,
     ring,
@@ -32,6 +34,8 @@ from tinygpu.algebra.polynomial import (
     truth,
     written,
 )
+from tinygpu.category.linear import polynomial as index_polynomial
+from tinygpu.category.linear import term_of as index_of
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -117,8 +121,8 @@ def meet(left: Equal, right: Equal, nought: Equal | None = None) -> Equal:
     return _made(left.left, right.left, "", left, right, *((nought,) if nought else ()))
 
 
-def inside(term: Term, change: Callable[[Term], Equal]) -> Equal:
-    """Equals for the atoms of a value: what arithmetic does not see through, and what is divided by."""
+def inside(term: Term, change: Callable[[Term], Equal], below: Callable[[Term], Equal] | None = None) -> Equal:
+    """Equals for the atoms of a value: what arithmetic does not see through; and for what is divided by, as a whole."""
     parts: list[Equal] = []
 
     def exchanged(t: Term, opened: bool = True) -> Term:
@@ -129,7 +133,7 @@ def inside(term: Term, change: Callable[[Term], Equal]) -> Equal:
                 return App(op, tuple(map(exchanged, args)), t.dtype)
         if t.dtype in (BOOL, INDEX) or isinstance(t, Const):
             return t
-        found = change(t)
+        found = change(t) if opened or below is None else below(t)
         if found.left != t:
             raise ValueError(f"{text(found.left)} is not {text(t)}")
         parts.append(found)
@@ -156,12 +160,25 @@ def under(fold: Fold, body: Equal) -> Equal:
 
 def _scoped(side: Side, axes: tuple[Axis, ...], guard: Term) -> Side:
     """What is needed at each point of a box; of one that does not speak of it, nothing more is said."""
-    free = {*variables(side.term), *variables(side.guard), *(n for a in side.axes for n in variables(a.extent))}
+    free = {*variables(side.term), *variables(side.guard), *(n for a in side.axes for n in variables(a.extent))} - {
+        a.name for a in side.axes
+    }
     if free.isdisjoint(a.name for a in axes):
         return side
-    if {a.name for a in side.axes} & {*variables(guard), *(a.name for a in axes), *(n for a in axes for n in variables(a.extent))}:
-        raise Unfollowed("two bound variables of one name")
+    side = apart(side, {*free, *variables(guard), *(a.name for a in axes), *(n for a in axes for n in variables(a.extent))})
     return Side(side.kind, side.term, (*axes, *side.axes), conjunction(guard, side.guard))
+
+
+def apart(side: Side, taken: set[str]) -> Side:
+    """The same, its indices named otherwise than what is taken."""
+    to: dict[str, Term] = {}
+    axes: list[Axis] = []
+    for axis in side.axes:
+        extent = substitute(axis.extent, to)
+        name = claimed(axis.name, taken)
+        to[axis.name] = Var(name)
+        axes.append(Axis(name, extent))
+    return Side(side.kind, substitute(side.term, to), tuple(axes), substitute(side.guard, to))
 
 
 def _with(fold: Fold, guard: Term, body: Term) -> Fold:
@@ -224,10 +241,81 @@ def split(fold: Fold) -> Equal:
     return _made(fold, term_of(out), "split", sides=sides)
 
 
+def hoisted(term: Term) -> Equal:
+    """`Σₖ c·b = c·Σₖ b`: a product whose sums have only what speaks of their indices."""
+    met: Met = set()
+    out = ONE
+    ((monomial, c),) = ring(term, met).items()
+    for factor, power in monomial:
+        one = atom(factor)
+        if isinstance(factor, Fold) and is_sum(factor):
+            names = {a.name for a in factor.axes}
+            ((body, d),) = ring(factor.body, met).items()
+            front = tuple((t, p) for t, p in body if names.isdisjoint(variables(t)))
+            rest = tuple(f for f in body if f not in front)
+            one = {product((*front, (Fold("sum", factor.axes, TRUE, written(rest), REAL), 1)), met): d}
+        for _ in range(abs(power)):
+            out = times(out, one if power > 0 else inverse(one), met)
+    return _made(term, term_of({m: c * d for m, d in out.items()}), "hoisted", met=met)
+
+
+def logarithm(term: App) -> Equal:
+    """`log(a·b) = log a + log b` and `log(exp a) = a`, of what is above 0."""
+    met: Met = set()
+    ((monomial, c),) = ring(term.args[0], met).items()
+    out: Polynomial = ZERO if c == 1 else atom(App("log", (term_of({(): c}),), REAL))
+    sides = [Side("above", term_of({(): c}))] if c != 1 else []
+    for factor, power in monomial:
+        if isinstance(factor, App) and factor.op == "exp":
+            out = plus(out, ring(factor.args[0], met), power)
+            continue
+        out = plus(out, atom(App("log", (factor,), REAL)), power)
+        sides.append(Side("above", factor))
+    return _made(term, term_of(out), "logarithm", met=met, sides=sides)
+
+
+def exponential(term: App) -> Equal:
+    """`exp(log a + b) = a · exp b`, of what is above 0."""
+    met: Met = set()
+    out: Polynomial = ONE
+    rest, sides = dict[Monomial, Fraction](), list[Side]()
+    for monomial, c in ring(term.args[0], met).items():
+        match monomial:
+            case ((App("log", (a,)), 1),) if c.denominator == 1 and abs(c) <= RAISED:
+                one = ring(a, met)
+                for _ in range(abs(int(c))):
+                    out = times(out, one if c > 0 else inverse(one), met)
+                sides.append(Side("above", a))
+            case _:
+                rest[monomial] = c
+    whole = times(out, ring(App("exp", (term_of(rest),), REAL), met), met)
+    return _made(term, term_of(whole), "exponential", met=met, sides=sides)
+
+
+def cut(fold: Fold, at: int, parts: int) -> Equal:
+    """`Σ_{k < 2·n} b(k) = Σ_{k < n} b(k) + Σ_{k < n} b(k + n)`."""
+    axis, out = fold.axes[at], list[Term]()
+    extent = index_polynomial(axis.extent)
+    if str(fold.monoid) != "sum" or parts < 2 or any(c % parts for c in extent.values()):
+        raise ValueError("no parts of one length")
+    length = index_of({m: c // parts for m, c in extent.items()})
+    axes = (*fold.axes[:at], Axis(axis.name, length), *fold.axes[at + 1 :])
+    for part in range(parts):
+        to: dict[str, Term] = {axis.name: Var(axis.name) + length * part}
+        guard, body = (simplify(substitute(t, to)) for t in (fold.guard, fold.body))
+        out.append(Fold("sum", axes, guard, body, REAL))
+    return _made(fold, reduce(lambda a, b: App("add", (a, b), REAL), out), "cut")
+
+
 def joined(term: Term) -> Equal:
     """A product with sums in it, or the sum of such a product, as one sum: `Σₖ a·(Σₗ b) = Σₖₗ a·b`; `Σ_{k < n} b = n·b` where b does not speak of k."""
-    taken = set(variables(term)) | {a.name for a in (term.axes if isinstance(term, Fold) else ())}
-    axes, factors = _flat((), product_of(term), taken) if not is_sum(term) else _flat(term.axes, product_of(term.body), taken)  # type: ignore[union-attr]
+    taken = set(variables(term))
+    if isinstance(term, Fold) and is_sum(term):
+        taken |= {a.name for a in term.axes}
+        every, factors, c = _flat(term.axes, term.body, taken)
+    else:
+        every, factors, c = _flat((), term, taken)
+    axes = every
     counts: list[Term] = []
     while True:
         known = {n for t, _ in factors for n in variables(t)} | {n for a in axes for n in variables(a.extent)}
@@ -239,22 +327,21 @@ def joined(term: Term) -> Equal:
     met: Met = set()
     body = product(factors, met)
     whole = Fold("sum", axes, TRUE, written(body), REAL) if axes else written(body)
-    right = reduce(lambda t, n: App("mul", (n, t), REAL), counts, whole)
-    sides = [Side("counts", c.args[0]) for c in counts if isinstance(c, App)]
-    return _made(term, right, "joined", met=met, sides=[_scoped(s, axes, TRUE) for s in sides])
+    right = term_of({(): c}) if c != 1 else None
+    for factor in (whole, *counts):
+        right = factor if right is None else App("mul", (right, factor), REAL)
+    assert right is not None
+    sides = [*(Side("counts", n.args[0]) for n in counts if isinstance(n, App)), *(Side("unequal", t) for t in met)]
+    return _made(term, right, "joined", sides=[_scoped(s, every, TRUE) for s in sides])
 
 
-def product_of(term: Term) -> Monomial:
-    """The monomial that a term is. Raises Unfollowed."""
+def _flat(axes: tuple[Axis, ...], product: Term, taken: set[str]) -> tuple[tuple[Axis, ...], list[tuple[Term, int]], Fraction]:
+    """All axes of a product of sums, each with a name of its own, what is multiplied at each of their points, and a number. Raises Unfollowed."""
     met: Met = set()
-    found = ring(term, met)
-    if len(found) != 1 or met or set(found.values()) != {Fraction(1)}:
-        raise Unfollowed("no product")
-    return next(iter(found))
-
-
-def _flat(axes: tuple[Axis, ...], factors: Monomial, taken: set[str]) -> tuple[tuple[Axis, ...], list[tuple[Term, int]]]:
-    """All axes of a product of sums, each with a name of its own, and what is multiplied at each of their points."""
+    found = ring(product, met)
+    if len(found) != 1 or met:
+        raise Unfollowed("a sum where a product is")
+    ((factors, c),) = found.items()
     out: list[tuple[Term, int]] = []
     for term, power in factors:
         if not (isinstance(term, Fold) and is_sum(term)) or power < 0:
@@ -263,9 +350,9 @@ def _flat(axes: tuple[Axis, ...], factors: Monomial, taken: set[str]) -> tuple[t
         for _ in range(power):
             names = {a.name: Var(claimed(a.name, taken)) for a in term.axes}
             own = tuple(Axis(names[a.name].name, a.extent) for a in term.axes)
-            more, rest = _flat(own, product_of(substitute(term.body, names)), taken)
-            axes, out = (*axes, *more), [*out, *rest]
-    return axes, out
+            more, rest, d = _flat(own, substitute(term.body, names), taken)
+            axes, out, c = (*axes, *more), [*out, *rest], c * d
+    return axes, out, c
 
 
 def renamed(fold: Fold, order: Sequence[int], names: Sequence[str]) -> Equal:
@@ -273,8 +360,10 @@ def renamed(fold: Fold, order: Sequence[int], names: Sequence[str]) -> Equal:
     axes = [fold.axes[n] for n in order]
     if sorted(order) != list(range(len(fold.axes))) or len(set(names)) != len(axes) or len(names) != len(axes):
         raise ValueError("no order")
+    if any(variables(a.extent) & {b.name for b in axes} for a in axes):
+        raise Unfollowed("an extent that follows another index")
     free = {*variables(fold.body), *variables(fold.guard), *(n for a in axes for n in variables(a.extent))}
-    if free & {*names} - {a.name for a in axes} or any(variables(a.extent) & {b.name for b in axes} for a in axes):
+    if free & {*names} - {a.name for a in axes}:
         raise ValueError("a name is taken")
     to: dict[str, Term] = {a.name: Var(name) for a, name in zip(axes, names, strict=True)}
     new = tuple(Axis(name, a.extent) for name, a in zip(names, axes, strict=True))
@@ -331,6 +420,6 @@ def _short(term: Term) -> Term:
 
 
 __all__ = [
-    "ONE", "OPENED", "Equal", "Side", "applied", "arithmetic", "asked", "cleared", "inside", "is_sum", "joined", "linear", "meet", "product_of",
+    "OPENED", "Equal", "Side", "apart", "applied", "arithmetic", "asked", "cleared", "cut", "exponential", "hoisted", "inside", "is_sum", "joined", "linear", "logarithm", "meet",
     "renamed", "same", "settled", "shifted", "split", "then", "under", "unrolled",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product
+from math import gcd
 
 from tinygpu.algebra.laws import (
     OPENED,
@@ -17,10 +18,14 @@ from tinygpu.algebra.laws import (
     applied,
     arithmetic,
     asked,
+    cut,
+    exponential,
+    hoisted,
     inside,
     is_sum,
     joined,
     linear,
+    logarithm,
     renamed,
     same,
     settled,
@@ -31,11 +36,14 @@ from tinygpu.algebra.laws import (
     unrolled,
 )
 from tinygpu.algebra.polynomial import Monomial, Unfollowed, ring, term_of, written
+from tinygpu.algebra.sides import above
+from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.node import kept
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Fold, Term, Var, children, memoised, substitute, variables
 from tinygpu.category.text import sorting
 
 SMALL = 16  # places of an axis that is written out
+PARTS = 8  # of a range that is some times as long as a size
 ORDERS = 720  # of axes that nothing tells apart
 
 
@@ -44,13 +52,34 @@ def normal(term: Term) -> Equal:
     """The value's normal form. Raises Unfollowed."""
     match term:
         case App(op) if op in OPENED:
-            return _polynomial(inside(term, normal))
+            return _polynomial(inside(term, normal, _below))
         case Fold():
             return _fold(term)
         case App() if term.op != "cast" and children(term):
             found = applied(term, [normal(a) if a.dtype not in (INDEX, BOOL) else same(a) for a in term.args])
-            return then(found, arithmetic(found.right)) if term.dtype in FLOATS else found
+            return _function(found) if term.dtype in FLOATS else found
     return settled(term) if not isinstance(term, Const) else arithmetic(term)
+
+
+def _below(term: Term) -> Equal:
+    """What is divided by, in its normal form, but that its sums have only what speaks of their indices: the rest is divided by, too."""
+    found = normal(term)
+    return then(found, hoisted(found.right)) if len(ring(found.right, set())) == 1 else found
+
+
+def _function(found: Equal) -> Equal:
+    """A function of what is in its normal form."""
+    match found.right:
+        case App("log", (a,)) if len(ring(a, set())) == 1:
+            flat = then(found, applied(found.right, [hoisted(a)]))
+            assert isinstance(flat.right, App)
+            ((monomial, c),) = ring(flat.right.args[0], set()).items()
+            return then(flat, logarithm(flat.right)) if c > 0 and all(above(t) is not None for t, _ in monomial) else flat
+        case App("exp", (a,)) as power:
+            logs = [t for m in ring(a, set()) for t, _ in m if isinstance(t, App) and t.op == "log"]
+            if logs and all(above(t.args[0]) is not None for t in logs):
+                return _sums(then(found, exponential(power)))
+    return then(found, arithmetic(found.right))
 
 
 def _polynomial(so_far: Equal) -> Equal:
@@ -92,7 +121,8 @@ def _named(term: Term) -> Equal:
         order, names = named(term)
         found = renamed(term, order, names)
         assert isinstance(found.right, Fold)
-        return then(found, under(found.right, arithmetic(found.right.body)))
+        again = split(found.right) if is_sum(term) else under(found.right, arithmetic(found.right.body))
+        return then(found, again)
     return inside(term, lambda t: _named(t) if isinstance(t, Fold) and is_sum(t) else same(t))
 
 
@@ -106,6 +136,11 @@ def _fold(fold: Fold) -> Equal:
             if small:
                 found = then(found, unrolled(there, small[0]))
                 return then(found, normal(found.right))
+            for at, axis in enumerate(there.axes):
+                pieces = gcd(*index_polynomial(axis.extent).values())
+                if 1 < pieces <= PARTS:
+                    found = then(found, cut(there, at, pieces))
+                    return then(found, normal(found.right))
             return _sums(then(found, split(there)))
         case "max" | "min":
             found = then(found, asked(there))

@@ -18,7 +18,7 @@ from tinygpu.category.dtype import nearest
 from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.linear import term_of as index_of
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Term, negation
+from tinygpu.category.term import BOOL, FLOATS, INDEX, INTEGERS, App, Const, Term, negation
 from tinygpu.category.text import sorting
 
 REAL = "f64"  # of every value here
@@ -29,6 +29,7 @@ ZERO: Polynomial = {}
 ONE: Polynomial = {(): Fraction(1)}
 EXPONENTIALS = ("exp", "exp2")
 RAISED = 8  # how often a product says one factor
+MOST = 20_000  # products of monomials in one product
 
 
 class Unfollowed(ValueError):
@@ -53,6 +54,8 @@ def plus(p: Polynomial, q: Polynomial, scale: Fraction | int = 1) -> Polynomial:
 
 def times(p: Polynomial, q: Polynomial, met: Met) -> Polynomial:
     """`p·q`."""
+    if len(p) * len(q) > MOST:
+        raise Unfollowed("a product of so many terms")
     out: dict[Monomial, Fraction] = {}
     for m, c in p.items():
         for n, d in q.items():
@@ -112,6 +115,8 @@ def ring(term: Term, met: Met) -> Polynomial:
             return _counted(simplify(a), met)
         case App("cast", (a,), dtype) if a.dtype in FLOATS and dtype in FLOATS:
             return ring(a, met)
+        case App("cast", (a,), dtype) if a.dtype in INTEGERS and dtype in FLOATS:
+            return atom(term)  # integers wrap, so nothing is seen through
         case App("select", (condition, then, otherwise)):
             g = truth(condition, met)
             return plus(times(g, ring(then, met), met), times(plus(ONE, g, -1), ring(otherwise, met), met))

@@ -6,7 +6,7 @@ seen by its form, since data can be anything: an exponential, a size, a sum of s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tinygpu.algebra.laws import Side
 from tinygpu.category.term import (
@@ -18,6 +18,7 @@ from tinygpu.category.term import (
     Axis,
     Const,
     Fold,
+    Read,
     Term,
     Var,
     children,
@@ -30,12 +31,9 @@ from tinygpu.category.term import (
 
 EXPONENTIALS = ("exp", "exp2")
 MEANT = {
-    "unequal": "{} is not 0",
-    "root": "{} is not below 0",
-    "above": "{} is above 0",
-    "something": "{} is of something",
-    "counts": "{} counts something",
-}
+    "unequal": "{} is not 0", "root": "{} is not below 0", "above": "{} is above 0", "inside": "{} is inside its array",
+    "something": "{} is of something", "counts": "{} counts something",
+}  # fmt: skip
 
 
 def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterator[Side]:
@@ -53,6 +51,8 @@ def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterat
             return
         case App("div", (_, b), dtype) if dtype in FLOATS:
             yield Side("unequal", b, axes, guard)
+        case Read(_, index) if index:
+            yield Side("inside", term, axes, guard)
         case App("sqrt", (a,)):
             yield Side("root", a, axes, guard)
         case App("rsqrt" | "log" | "log2", (a,)):
@@ -62,9 +62,11 @@ def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterat
             yield from needs(child, axes, guard)
 
 
-def enough(side: Side) -> Term | None:
+def enough(side: Side, shapes: Mapping[str, tuple[Term, ...]] | None = None) -> Term | None:
     """A condition under which it holds; None where none is seen."""
     match side.kind, side.term:
+        case "inside", Read(tensor, index) if shapes:
+            return conjunction(*(c for i, n in zip(index, shapes[tensor], strict=True) for c in (i >= 0, i < n)))
         case "something", Fold() as fold:
             return inhabited(fold.axes, fold.guard)
         case "counts", extent:

@@ -7,7 +7,7 @@ evaluated, too, so that a law that is wrong would have to agree with the equatio
 from __future__ import annotations
 
 from tinygpu.algebra.refute import difference
-from tinygpu.algebra.theorem import Missing, Proved, prove
+from tinygpu.algebra.theorem import MARK, Missing, Proved, prove
 from tinygpu.category.term import Term, text
 from tinygpu.diagnostic import Diagnostic, Label
 from tinygpu.model.theorem import Theorem
@@ -47,5 +47,5 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
 
 
 def _short(form: Term) -> str:
-    said = text(form)
+    said = text(form).replace(MARK, "")
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
