@@ -37,6 +37,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("cost",),
     ("obligations",),
     ("proof",),
+    ("algebra",),
     ("recheck",),
     ("schedule",),
     ("emit",),

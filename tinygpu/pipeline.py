@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from tinygpu.category.deadline import TIME, Expired, within
+from tinygpu.category.deadline import TIME, within
 from tinygpu.category.node import forget
 from tinygpu.derive.derive import derive
-from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
+from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import said
@@ -28,6 +28,7 @@ from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
 from tinygpu.proof.check import Unknown as Unknown
 from tinygpu.proof.check import Verdict as Verdict
+from tinygpu.proof.check import bounded
 from tinygpu.proof.kernel import BUDGET
 from tinygpu.proof.kernel import Proof as Proof
 from tinygpu.record import dataclass, replace
@@ -115,18 +116,6 @@ def believed(theorem: Theorem, budget: int = BUDGET, time: float = TIME) -> Prov
     forget()
     with within(time):
         return stage("check", lambda: bounded(theorem, lambda: judged(theorem, budget)))
-
-
-def bounded(machine: Machine | Theorem, run: Callable[[], T]) -> T:
-    """Values that nest more deeply than Python descends are bad input, TG161, and what ends at a limit that is around is unknown, TG515."""
-    try:
-        return run()
-    except RecursionError:
-        text = "its values nest too deeply to be looked at"
-        help = "let a loop do what many steps do one after the other; a name stands for its whole term: let a cell hold a part of a long one"
-        raise TinygpuError.of("TG161", f"{machine.title} is too large", machine.span, text, help) from None
-    except Expired as end:
-        raise TinygpuError(replace(verdicts.late(end), labels=end.labels or (Label(machine.span, "this machine"),))) from None
 
 
 def built(proof: Proof, machine: Machine | None = None) -> Built:

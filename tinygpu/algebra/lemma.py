@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import reduce
 
-from tinygpu.algebra.laws import Equal, Side, _made, applied, is_sum, same, then, under
+from tinygpu.algebra.folds import is_sum
+from tinygpu.algebra.laws import Equal, Side, applied, equation, same, then, under
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Monomial, Unfollowed, ring, term_of, written
 from tinygpu.algebra.sides import above, enough
@@ -115,7 +116,7 @@ def opened(term: Term, meanings: Mapping[str, Meaning]) -> Equal:
 def meant(fold: Fold, number: int, meaning: Meaning) -> Equal:
     """A component of a fold over something is what the lemma says."""
     left = App("part", (fold, Const(number)), meaning.carrier.components[number][1])
-    return _made(left, meaning.at(fold, number), "meant", sides=[Side("something", fold)])
+    return equation(left, meaning.at(fold, number), "meant", sides=[Side("something", fold)])
 
 
 def _typed(term: Term, dtype: str) -> Term:

@@ -12,28 +12,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product
 from math import gcd
 
+from tinygpu.algebra.folds import asked, cut, gathered, hoisted, is_sum, renamed, shifted, split, unrolled
 from tinygpu.algebra.laws import (
     OPENED,
     Equal,
     applied,
     arithmetic,
-    asked,
-    cut,
     exponential,
-    hoisted,
     inside,
-    is_sum,
-    joined,
     linear,
     logarithm,
-    renamed,
     same,
     settled,
-    shifted,
-    split,
     then,
     under,
-    unrolled,
 )
 from tinygpu.algebra.polynomial import Monomial, Unfollowed, ring, term_of, written
 from tinygpu.algebra.sides import above
@@ -101,9 +93,9 @@ def _summed(monomial: Monomial) -> Equal | None:
         return None
     if len(monomial) == 1 and sums[0][1] == 1:
         ((fold, _),) = sums
-        whole = joined(fold) if _loose(fold) else same(fold)
+        whole = gathered(fold) if _loose(fold) else same(fold)
     else:
-        whole = joined(written(monomial))
+        whole = gathered(written(monomial))
     named = then(whole, _named(whole.right))
     return named if named.left != named.right else None
 

@@ -41,7 +41,7 @@ def atom(term: Term, power: int = 1) -> Polynomial:
     return {((term, power),): Fraction(1)}
 
 
-def plus(p: Polynomial, q: Polynomial, scale: Fraction | int = 1) -> Polynomial:
+def added(p: Polynomial, q: Polynomial, scale: Fraction | int = 1) -> Polynomial:
     """`p + scale·q`."""
     out = dict(p)
     for monomial, c in q.items():
@@ -119,7 +119,7 @@ def ring(term: Term, met: Met) -> Polynomial:
             return atom(term)  # integers wrap, so nothing is seen through
         case App("select", (condition, then, otherwise)):
             g = truth(condition, met)
-            return plus(times(g, ring(then, met), met), times(plus(ONE, g, -1), ring(otherwise, met), met))
+            return added(times(g, ring(then, met), met), times(added(ONE, g, -1), ring(otherwise, met), met))
         case App(op, args, dtype) if op in ("add", "sub", "mul", "div", "neg", *EXPONENTIALS, "sqrt", "rsqrt", "max", "min"):
             if dtype not in FLOATS:
                 raise Unfollowed(f"a value of type {dtype}")
@@ -132,11 +132,11 @@ def ring(term: Term, met: Met) -> Polynomial:
 def _applied(op: str, args: list[Polynomial], met: Met) -> Polynomial:
     match op, args:
         case "add", [a, b]:
-            return plus(a, b)
+            return added(a, b)
         case "sub", [a, b]:
-            return plus(a, b, -1)
+            return added(a, b, -1)
         case "neg", [a]:
-            return plus(ZERO, a, -1)
+            return added(ZERO, a, -1)
         case "mul", [a, b]:
             return times(a, b, met)
         case "div", [a, b]:
@@ -163,7 +163,7 @@ def _counted(index: Term, met: Met) -> Polynomial:
     out: Polynomial = ZERO
     for monomial, c in index_polynomial(index).items():
         factors = ((App("cast", (part,), REAL), 1) for part in monomial)
-        out = plus(out, {product(factors, met): Fraction(c)})
+        out = added(out, {product(factors, met): Fraction(c)})
     return out
 
 
@@ -175,11 +175,11 @@ def truth(condition: Term, met: Met) -> Polynomial:
         case App("and", args):
             return reduce(lambda p, q: times(p, q, met), (truth(a, met) for a in args))
         case App("or", args):
-            return plus(ONE, reduce(lambda p, q: times(p, q, met), (truth(negation(a), met) for a in args)), -1)
+            return added(ONE, reduce(lambda p, q: times(p, q, met), (truth(negation(a), met) for a in args)), -1)
         case App("not", (a,)):
-            return plus(ONE, truth(a, met), -1)
+            return added(ONE, truth(a, met), -1)
         case App("ne", (a, b)):
-            return plus(ONE, truth(App("eq", (a, b), BOOL), met), -1)
+            return added(ONE, truth(App("eq", (a, b), BOOL), met), -1)
         case App("lt" | "le" | "gt" | "ge" | "eq" as op, (a, b)) if a.dtype == INDEX and b.dtype == INDEX:
             return _compared(op, a, b)
     return atom(App("select", (condition, Const(1.0, REAL), Const(0.0, REAL)), REAL))

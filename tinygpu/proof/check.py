@@ -6,12 +6,12 @@ nowhere in the simulator is a weakness of the checker, and is reported as unknow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
 
 from tinygpu.category.deadline import Expired, doing
 from tinygpu.category.term import tensors
-from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
 from tinygpu.obligations.obligation import Gap, Obligation
 from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
@@ -19,6 +19,7 @@ from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
 from tinygpu.proof.words import in_words, worded
 from tinygpu.record import dataclass, field, replace
 
+T = TypeVar("T")
 LONGEST = 200  # characters of a title
 NOBODY = Gap("", "TG515", "", "")  # what a sentence is of, where only the sentence is known
 
@@ -43,6 +44,27 @@ class Unknown:
 
 
 Verdict: TypeAlias = Proof | Refutation | Unknown
+
+
+class Stated(Protocol):
+    """What is proved or not: a machine, or a theorem."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def span(self) -> Span: ...
+
+
+def bounded(one: Stated, run: Callable[[], T]) -> T:
+    """Values that nest more deeply than Python descends are bad input, TG161, and what ends at a limit that is around is unknown, TG515."""
+    try:
+        return run()
+    except RecursionError:
+        text = "its values nest too deeply to be looked at"
+        help = "let a loop do what many steps do one after the other; a name stands for its whole term: let a cell hold a part of a long one"
+        raise TinygpuError.of("TG161", f"{one.title} is too large", one.span, text, help) from None
+    except Expired as end:
+        raise TinygpuError(replace(late(end), labels=end.labels or (Label(one.span, "this one"),))) from None
 
 
 def check(program: Program, budget: int = BUDGET) -> Verdict:

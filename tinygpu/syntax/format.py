@@ -1,9 +1,8 @@
 """The one style: a tree as text, such that `parse(format_file(tree)) == tree`, comments in place.
 
-Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be. The one
-idea: each node is a list of rows (an indent, a text, the place in the source it is from), and a comment belongs to the row that its place falls
-on, so printing the rows knows nothing of comments. Clauses that are a word and a list have their lists in one column, so a block is read as a
-table; a block of one step stands on one line if it fits.
+Comes in: any node of `tree`, read from a text or made in Python. Goes out: text, lines of at most 100 characters where that can be. The one idea: each node is a list of rows (an indent,
+a text, the place in the source it is from), and a comment belongs to the row that its place falls on, so printing the rows knows nothing of comments. Clauses that are a word and a list
+have their lists in one column, so a block is read as a table; a block of one step stands on one line if it fits.
 """
 
 from __future__ import annotations
@@ -55,13 +54,8 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
-        case tree.Lemma(meanings=meanings):
-            sides = [show(one).partition(f" ={BREAK}") for one in meanings]
-            column = max(len(left) for left, _, _ in sides)
-            inner = [
-                Row(1, f"{left:<{column}}{sign}{right}", one.span) for one, (left, sign, right) in zip(meanings, sides, strict=True)
-            ]
-            rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
+        case tree.Lemma(meanings=parts):
+            rows = block(show(declaration), _sides(parts, comments), declaration.span, 0, comments, flat=False)
         case tree.Machine() | tree.Instruction():
             rows = _rows(declaration, 0, comments)
     rows[0].apart = rows[-1].apart = True
@@ -81,11 +75,15 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows += _tensor_rows(op.outputs)
         where = f" where {show(op.where)}" if op.where else ""
         rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
-    sides = [show(e).partition(f" ={BREAK}") if isinstance(e, tree.Equation | tree.View) else ("", "", "") for e in op.equations]
-    column = max((len(left) for left, _, _ in sides), default=0)
-    for e, (left, sign, right) in zip(op.equations, sides, strict=True):
-        rows += [Row(1, f"{left:<{column}}{sign}{right}", e.span)] if left else _rows(e, 1, comments)
-    return [*rows, closing(op.span, 0)]
+    return [*rows, *_sides(op.equations, comments), closing(op.span, 0)]
+
+
+def _sides(lines: tuple[Any, ...], comments: Comments) -> list[Row]:
+    """Lines whose `=` stand in one column."""
+    sides = [("", "", "") if isinstance(e, tree.Let | tree.Where) else show(e).partition(f" ={BREAK}") for e in lines]
+    column, found = max((len(left) for left, _, _ in sides), default=0), zip(lines, sides, strict=True)
+    rows = ([Row(1, f"{a:<{column}}{sign}{b}", e.span)] if a else _rows(e, 1, comments) for e, (a, sign, b) in found)
+    return [row for each in rows for row in each]
 
 
 def _tensor_rows(tensors: tuple[tree.TensorDecl, ...]) -> list[Row]:
@@ -236,16 +234,13 @@ def _place(rows: list[Row], comments: tuple[Comment, ...]) -> list[Row]:
             rows[at].trailing = comment.text
     placed: list[Row] = []
     for number in range(len(rows) + 1):
-        for comment in above.get(number, ()):
-            placed.append(Row(_comment_indent(rows, number), comment.text, comment.span, "comment"))
+        placed += (Row(_comment_indent(rows, number), c.text, c.span, "comment") for c in above.get(number, ()))
         placed += rows[number : number + 1]
     return placed
 
 
 def _comment_indent(rows: list[Row], number: int) -> int:
-    if number == len(rows):
-        return 0
-    return rows[number].indent + (rows[number].kind in ("close", "turn"))
+    return 0 if number == len(rows) else rows[number].indent + (rows[number].kind in ("close", "turn"))
 
 
 def _blank_between(before: Row, row: Row) -> bool:
