@@ -36,8 +36,9 @@ from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
 
 if TYPE_CHECKING:
-    from tinygpu.algebra.theorem import Proved
+    from tinygpu.algebra.verdict import Known
     from tinygpu.emit.module import Built
+    from tinygpu.model.lemma import Lemma
     from tinygpu.model.theorem import Theorem
     from tinygpu.proof.certificate import Certificate
     from tinygpu.validate.launcher import Expected
@@ -109,13 +110,13 @@ def check(machine: Machine, budget: int = BUDGET, time: float = TIME) -> Verdict
         return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
 
 
-def believed(theorem: Theorem, budget: int = BUDGET, time: float = TIME) -> Proved | Diagnostic:
-    """`theorem → Proved`, for all sizes, or a message that says why not, in at most so many seconds. Raises TinygpuError where that is not enough."""
+def believed(one: Theorem | Lemma, budget: int = BUDGET, time: float = TIME) -> Known | Diagnostic:
+    """A theorem or a lemma, proved for all sizes, or a message, in at most so many seconds. Raises TinygpuError where that is not enough."""
     from tinygpu.algebra.verdict import judged
 
     forget()
     with within(time):
-        return stage("check", lambda: bounded(theorem, lambda: judged(theorem, budget)))
+        return stage("check", lambda: bounded(one, lambda: judged(one, budget)))
 
 
 def built(proof: Proof, machine: Machine | None = None) -> Built:

@@ -34,11 +34,13 @@ JOINED = {"sum": "add", "max": "max", "min": "min"}
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What each component of a fold of the monoid over something is; elements are read from arrays of `SIZE`, `places` says which component of what is lifted they are."""
+    """What each component of a fold of the monoid over something is; elements are read from arrays of `SIZE`, `places` says which component of what is lifted they are; by so many `steps` of laws."""
 
     carrier: Carrier
     components: tuple[Term, ...]
     places: tuple[tuple[str, int], ...]
+    claims: tuple[Obligation, ...] = ()
+    steps: int = 0
     key: InitVar[object] = None
 
     def __post_init__(self, key: object) -> None:
@@ -89,7 +91,7 @@ def prove(lemma: Lemma, carrier: Carrier, budget: int = BUDGET) -> Meaning | str
             return claim.sentence
     names = [t.name for t in lemma.op.inputs]
     places = tuple((n, carrier.lift.index(Var(p, dtype))) for n, (p, dtype) in zip(names, carrier.parameters, strict=True))
-    return Meaning(carrier, said, places, _KEY)
+    return Meaning(carrier, said, places, claims, sum(n for f in forms for _, n in f.laws), _KEY)
 
 
 def _needed(side: Side) -> Obligation:

@@ -52,6 +52,11 @@ class Proved:
     laws: tuple[tuple[str, int], ...]
     claims: tuple[Claim, ...]
 
+    @property
+    def steps(self) -> int:
+        """Instances of laws, in all."""
+        return sum(n for _, n in self.laws)
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:

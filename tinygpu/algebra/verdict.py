@@ -6,18 +6,29 @@ evaluated, too, so that a law that is wrong would have to agree with the equatio
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from tinygpu.algebra.lemma import Meaning
+from tinygpu.algebra.lemma import prove as lemma_proved
 from tinygpu.algebra.refute import difference
 from tinygpu.algebra.theorem import MARK, Missing, Proved, prove
-from tinygpu.category.term import Term, text
+from tinygpu.category.term import Term, Var, text
 from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.theorem import Theorem
 from tinygpu.proof.kernel import BUDGET
+from tinygpu.record import replace
 
+Known: TypeAlias = Proved | Meaning
 LONGEST = 300  # characters of a form
 
 
-def judged(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
-    """`Theorem → Proved`, or the message of a refutation or of what is missing."""
+def judged(one: Theorem | Lemma, budget: int = BUDGET) -> Known | Diagnostic:
+    """What is proved, or the message of a refutation or of what is missing."""
+    return _meant(one, budget) if isinstance(one, Lemma) else _same(one, budget)
+
+
+def _same(theorem: Theorem, budget: int) -> Proved | Diagnostic:
     found, other = prove(theorem, budget), difference(theorem)
     names = (theorem.left.name, theorem.right.name)
     labels = (Label(theorem.span, "this theorem"),)
@@ -27,6 +38,21 @@ def judged(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
         notes = (f"the last row has two values: by {names[0]}, and by {names[1]}",)
         return Diagnostic("TG560", f"{names[0]} and {names[1]} compute different values", labels, "refuted", other.case, notes)
     return found if isinstance(found, Proved) else _missing(found, labels)
+
+
+def _meant(lemma: Lemma, budget: int) -> Meaning | Diagnostic:
+    found = lemma_proved(lemma, lemma.carrier, budget)
+    other = difference(Theorem(lemma.name, lemma.folded, lemma.op, (Var(SIZE) >= 1,)))
+    labels = (Label(lemma.span, "this lemma"),)
+    if other is not None:
+        if isinstance(found, Meaning):
+            raise AssertionError(f"the lemma of {lemma.name} is proved, and false")
+        case = replace(other, element=other.element.removesuffix(f"{GIVEN}[]")).case
+        notes = ("the last row has two values: by the fold, and by what the lemma says",)
+        return Diagnostic("TG563", f"a fold of {lemma.name} does not mean this", labels, "refuted", case, notes)
+    if isinstance(found, Meaning):
+        return found
+    return Diagnostic("TG563", f"not proved that a fold of {lemma.name} means this: {found}", labels, "unknown")
 
 
 def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:

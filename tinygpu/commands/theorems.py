@@ -1,4 +1,4 @@
-"""Theorems, as `check` needs them: those of some specs, with their verdicts.
+"""Theorems and lemmas, as `check` needs them: those of some specs, with their verdicts.
 
 Comes in: loaded specs and names. Goes out: a line for each theorem, its messages, its row for a machine that reads. The one idea: a theorem is checked as a machine is, by what it
 says alone, and its verdict is one of the same three words.
@@ -15,6 +15,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
+    from tinygpu.model.lemma import Lemma
     from tinygpu.model.theorem import Theorem
     from tinygpu.pipeline import Loaded
 
@@ -24,7 +25,7 @@ class Believed:
     """A theorem and what came of checking it; where it is proved, by how many steps of laws, with how many obligations beside."""
 
     path: str
-    theorem: Theorem
+    theorem: Theorem | Lemma
     word: str
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
@@ -34,17 +35,19 @@ class Believed:
     @property
     def row(self) -> dict[str, object]:
         """As plain data."""
-        row = {"file": self.path, "theorem": self.theorem.name, "left": self.theorem.left.name, "right": self.theorem.right.name}
+        row = {"file": self.path, "theorem": self.theorem.name, "about": self.theorem.said}
         return {**row, "verdict": self.word, "seconds": round(self.seconds, 4), "laws": self.laws, "obligations": self.obligations}
 
 
-def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Theorem], ...]:
-    """The theorems of some specs: all, or those of these names or of these ops."""
-    every = [(spec, theorem) for spec in specs for theorem in spec.spec.theorems]
-    return tuple((s, t) for s, t in every if not names or {t.name, t.left.name, t.right.name} & {*names})
+def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Theorem | Lemma], ...]:
+    """The lemmas and theorems of some specs: all, or those of these names or of these ops."""
+    every: list[tuple[Loaded, Theorem | Lemma]] = []
+    for spec in specs:
+        every += [*((spec, lemma) for lemma in spec.spec.lemmas), *((spec, theorem) for theorem in spec.spec.theorems)]
+    return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
 
 
-def judge(path: str, theorem: Theorem, budget: int | None = None, limit: float = TIME) -> Believed:
+def judge(path: str, theorem: Theorem | Lemma, budget: int | None = None, limit: float = TIME) -> Believed:
     """Check one theorem, timed, in at most so many seconds."""
     from tinygpu import pipeline
     from tinygpu.proof.kernel import BUDGET
@@ -60,22 +63,17 @@ def judge(path: str, theorem: Theorem, budget: int | None = None, limit: float =
     seconds = time.perf_counter() - start
     if isinstance(found, Diagnostic):
         return Believed(path, theorem, found.verdict, (found,), seconds)
-    return Believed(path, theorem, "proved", (), seconds, sum(n for _, n in found.laws), len(found.claims))
+    return Believed(path, theorem, "proved", (), seconds, found.steps, len(found.claims))
 
 
-def heading(theorem: Theorem) -> str:
-    """`flash : attention == attention_flash`."""
+def heading(theorem: Theorem | Lemma) -> str:
+    """`flash : attention == attention_flash`, `welford : lemma`."""
     return f"{theorem.name} : {theorem.said}"
 
 
 def line(one: Believed, width: int) -> str:
     """`proved   flash : attention == attention_flash    all Q, K, D, E  (14 laws, 3 obligations, 0.03 s)`."""
-    from tinygpu.category.term import text
-
     said = f"{one.word:<8} {heading(one.theorem):<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
-    sizes = f"all {', '.join(one.theorem.left.sizes)}" if one.theorem.left.sizes else "its one size"
-    where = (*one.theorem.left.where, *one.theorem.where)
-    with_ = f" with {' and '.join(map(text, where))}" if where else ""
-    return f"{said}  {sizes}{with_}  ({one.laws} laws, {one.obligations} obligations, {one.seconds:.2f} s)"
+    return f"{said}  {one.theorem.sizes}  ({one.laws} laws, {one.obligations} obligations, {one.seconds:.2f} s)"

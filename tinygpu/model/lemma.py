@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.carrier import lifted as lifted_of
 from tinygpu.category.monoid import BUILT_IN, Carrier
+from tinygpu.category.term import TRUE, Axis, Fold, Read, Var
 from tinygpu.diagnostic import Span
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.monoid import built_in
-from tinygpu.model.op import Op
+from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import head
 from tinygpu.model.scope import Scope
 from tinygpu.record import dataclass, field, replace
@@ -20,6 +22,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.node import rewritten
 
 SIZE = "elements"  # of the arrays of elements
+GIVEN = "_given"  # at the end of the name of an output, which is a component
 USUAL = "f32"  # of a monoid on several dtypes the one that stands for all
 
 
@@ -29,7 +32,33 @@ class Lemma:
 
     name: str
     op: Op
+    carrier: Carrier
     span: Span = field(default=Span(), compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """As machines have one."""
+        return self.name
+
+    @property
+    def said(self) -> str:
+        """What it is about."""
+        return "lemma"
+
+    @property
+    def sizes(self) -> str:
+        """For what it holds."""
+        return "every fold over something"
+
+    @property
+    def folded(self) -> Op:
+        """The fold itself as an op, which the other one says the meaning of."""
+        k = Axis("k", Var(SIZE), "reduction")
+        lifted = lifted_of(self.carrier, tuple(Read(t.name, (Var("k"),), t.dtype) for t in self.op.inputs))
+        fold = Fold(self.carrier, (k,), TRUE, lifted, self.carrier)
+        parts = zip(self.op.outputs, self.carrier.parts(fold), strict=True)
+        equations = tuple(Equation(t.name, (), value) for t, value in parts)
+        return replace(self.op, name=f"fold {self.name}", intermediates=(), equations=equations)
 
     def of(self, carrier: Carrier) -> bool:
         """Whether it is about a monoid: the one of its name, or a built-in one of that name on some dtype."""
@@ -59,7 +88,7 @@ def lemma_of(declared: tree.Lemma, scope: Scope) -> Lemma | None:
     if len(problems) > before:
         return None
     made = elaborate_op(_op(declared, names, carrier), scope)
-    return Lemma(declared.name, made[0], place) if len(problems) == before and made else None
+    return Lemma(declared.name, made[0], carrier, place) if len(problems) == before and made else None
 
 
 def _op(declared: tree.Lemma, names: list[str], carrier: Carrier) -> tree.Op:
@@ -68,7 +97,7 @@ def _op(declared: tree.Lemma, names: list[str], carrier: Carrier) -> tree.Op:
     inputs = (
         tree.TensorDecl(n, dtype, (tree.Name(SIZE),), span=span) for n, (_, dtype) in zip(names, carrier.parameters, strict=True)
     )
-    outputs = (tree.TensorDecl(f"{n}_given", dtype, (), span=span) for n, dtype in kinds.items())
+    outputs = (tree.TensorDecl(f"{n}{GIVEN}", dtype, (), span=span) for n, dtype in kinds.items())
     cells: Mapping[str, tree.Cell] = {one.name: tree.Cell(one.name, (), span=one.span) for one in declared.meanings}
 
     def read(node: tree.Expr | tree.Binder) -> tree.Expr | tree.Binder:
@@ -80,5 +109,5 @@ def _op(declared: tree.Lemma, names: list[str], carrier: Carrier) -> tree.Op:
         return node
 
     equations = [tree.Equation((cells[one.name],), rewritten(one.value, read), span=one.span) for one in declared.meanings]
-    equations += [tree.Equation((tree.Cell(f"{n}_given", (), span=span),), cells[n], span=cells[n].span) for n in kinds]
+    equations += [tree.Equation((tree.Cell(f"{n}{GIVEN}", (), span=span),), cells[n], span=cells[n].span) for n in kinds]
     return tree.Op(declared.name, tuple(inputs), tuple(outputs), tuple(equations), span=span)

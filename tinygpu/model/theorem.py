@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tinygpu.category.term import Const, Term, conjuncts
+from tinygpu.category.term import Const, Term, conjuncts, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.lemma import Lemma
@@ -46,6 +46,13 @@ class Theorem:
         """What it is about, `A == B`."""
         return f"{self.left.name.partition('[')[0]} == {self.right.name.partition('[')[0]}"
 
+    @property
+    def sizes(self) -> str:
+        """For what it holds."""
+        where = (*self.left.where, *self.where)
+        sizes = f"all {', '.join(self.left.sizes)}" if self.left.sizes else "its one size"
+        return sizes + (f" with {' and '.join(map(text, where))}" if where else "")
+
 
 def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None], problems: Problems) -> Theorem | None:
     """`tree.Theorem → Theorem`; None after a message."""
@@ -71,7 +78,6 @@ def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None]
 
 def _shapes(a: Op, b: Op) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """What two ops of a theorem have in common: names and shapes, of what comes in and of what goes out. Dtypes are how these are stored."""
-    from tinygpu.category.text import text
 
     def said(op: Op, role: str) -> tuple[str, ...]:
         found = op.inputs if role == "inputs" else op.outputs

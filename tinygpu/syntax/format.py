@@ -249,8 +249,7 @@ def _blank_between(before: Row, row: Row) -> bool:
         return False
     if before.apart or (row.apart and before.kind != "comment"):
         return True
-    known = before.span is not NOWHERE and row.span is not NOWHERE
-    return known and row.span.line - before.span.end_line > 1
+    return before.span is not NOWHERE is not row.span and row.span.line - before.span.end_line > 1
 
 
 def _align(lines: list[Line]) -> list[str]:
