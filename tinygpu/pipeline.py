@@ -193,8 +193,7 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
         return sum(isinstance(step, For) for step in next(iter(on_cpu(proof.program))).steps)
 
     proofs = [proof for single in singles(machine) if single.serves(program) and (proof := _proved(single))]
-    if len(proofs) > 1:
-        proofs.sort(key=loops)
+    proofs = sorted(proofs, key=loops) if len(proofs) > 1 else proofs
     laid_out = (p for p in proofs if len(proofs) == 1 or on_core(p.program) != p.program)
     return next(laid_out, proofs[0] if proofs else None)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tinygpu.algebra.verdict import judged
 from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.pipeline import Refutation, Unknown, load_text, program
@@ -29,11 +30,15 @@ CODES = [
 
 @cache
 def refusal(text: str, file: str) -> tuple[Diagnostic, ...]:
-    """What is said of a text, by the first stage that refuses it; nothing, if all machines are proved."""
+    """What is said of a text, by the first stage that refuses it; nothing, if all machines, lemmas and theorems are proved."""
     try:
-        programs = [program(machine) for machine in load_text(text, file).machines]
+        spec = load_text(text, file).spec
+        programs = [program(machine) for machine in spec.machines]
     except TinygpuError as error:
         return error.diagnostics
+    for found in map(judged, (*spec.lemmas, *spec.theorems)):
+        if isinstance(found, Diagnostic):
+            return (found,)
     for verdict in map(check, programs):
         match verdict:
             case Refutation(_, diagnostic):

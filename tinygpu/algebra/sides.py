@@ -36,6 +36,16 @@ MEANT = {
 }  # fmt: skip
 
 
+HELPS = {
+    "unequal": "say that there is something: where N >= 1; what may be 0 whatever the sizes has to be divided by on the left side, too",
+    "root": "what is under a root stands under one on the left side, too, or is a sum of squares",
+    "above": "what a logarithm is of is a sum of exponentials, or stands in one on the left side, too",
+    "inside": "read inside of the array, or say for which sizes: where N >= 1",
+    "something": "say that there is something: where N >= 1",
+    "counts": "say that there is something: where N >= 1",
+}
+
+
 def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterator[Side]:
     """What the value needs to be one, at every point at which it is asked for."""
     match term:

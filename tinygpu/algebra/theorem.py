@@ -18,9 +18,9 @@ from tinygpu.algebra.lemma import Meaning, opened
 from tinygpu.algebra.lemma import prove as meaning
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
-from tinygpu.algebra.sides import MEANT, enough, inhabited, needs
+from tinygpu.algebra.sides import HELPS, MEANT, enough, inhabited, needs
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, walk
+from tinygpu.category.term import FALSE, TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
@@ -191,9 +191,9 @@ def _claims(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels
         sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
         title = "a side of the theorem may have no value where the other one has"
         if goal is None:
-            yield Gap("theorem", "TG561", title, sentence, labels)
+            yield Obligation("theorem", "TG561", title, sentence, facts, FALSE, labels, HELPS[side.kind])
         elif goal != TRUE:
-            yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels)
+            yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels, HELPS[side.kind])
 
 
 def _range(axes: tuple[Axis, ...]) -> tuple[Term, ...]:

@@ -6,6 +6,7 @@ evaluated, too, so that a law that is wrong would have to agree with the equatio
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TypeAlias
 
 from tinygpu.algebra.lemma import Meaning
@@ -36,6 +37,8 @@ def _same(theorem: Theorem, budget: int) -> Proved | Diagnostic:
         if isinstance(found, Proved):
             raise AssertionError(f"{theorem.name} is proved, and false")
         notes = (f"the last row has two values: by {names[0]}, and by {names[1]}",)
+        if not isfinite(other.values[1]):
+            return Diagnostic("TG561", f"{names[1]} has no value where {names[0]} has one", labels, "refuted", other.case, notes)
         return Diagnostic("TG560", f"{names[0]} and {names[1]} compute different values", labels, "refuted", other.case, notes)
     return found if isinstance(found, Proved) else _missing(found, labels)
 
@@ -58,8 +61,8 @@ def _meant(lemma: Lemma, budget: int) -> Meaning | Diagnostic:
 def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
     theorem = found.theorem
     if found.claim is not None:
-        help = getattr(found.claim, "help", "") or "say it of the theorem or of both ops: where N >= 1"
-        return Diagnostic("TG561", f"not proved: {found.reason}", labels, "unknown", helps=(help,))
+        helps = tuple(help for help in (getattr(found.claim, "help", ""),) if help)
+        return Diagnostic("TG561", f"not proved: {found.reason}", labels, "unknown", helps=helps)
     notes = tuple(f"{op.name}: {_short(form)}" for op, form in zip((theorem.left, theorem.right), found.forms, strict=False))
     title = f"not proved that {theorem.left.name} is {theorem.right.name}: {found.reason}"
     return Diagnostic(

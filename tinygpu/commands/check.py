@@ -207,7 +207,7 @@ def finish(
     match style:
         case "human":
             show(problems, style, sources)
-            for what, words in (("theorems", [t.word for t in believed]), ("machines", [j.word for j in judged])):
+            for what, words in (("lemmas and theorems", [t.word for t in believed]), ("machines", [j.word for j in judged])):
                 counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
                 if len(words) > 1:
                     print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))

@@ -210,9 +210,22 @@ def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mappin
     """The variables that are at least 0 (None where another stands in a hypothesis), their extents, and the hypotheses as facts."""
     natural = frozenset(map(_natural, hypotheses))
     named = frozenset[str]().union(*map(variables, hypotheses))
-    ranges = [h for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)]
-    extents = {h.args[0].name: h.args[1] for h in ranges if isinstance(h.args[0], Var) and h.args[0].dtype == INDEX}
+    extents: dict[str, Term] = {}
+    for h in hypotheses:
+        match h:
+            case App("lt", (Var(name, dtype), extent)) if dtype == INDEX and name not in _reached(extent, extents):
+                extents[name] = extent  # where two are bounded by each other, the second is a fact alone
     return natural if all(v in natural for v in named if " " not in v) else None, extents, frozenset(hypotheses)
+
+
+def _reached(term: Term, extents: Mapping[str, Term]) -> set[str]:
+    """The variables of a term, and those that their extents speak of."""
+    found, left = set[str](), [term]
+    while left:
+        new = set(variables(left.pop())) - found
+        found |= new
+        left += [extents[name] for name in new if name in extents]
+    return found
 
 
 def _natural(hypothesis: Term) -> str:
