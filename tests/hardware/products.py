@@ -79,7 +79,7 @@ def tile(operand: Sequence[Any], constant: str, shape: tuple[int, int], kind: st
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
     size, begin = pointer.elements.itemsize, pointer.elements.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    bits = int(constant) | (begin + int(offset) * size) >> 4
+    bits = int(constant) | (begin >> 4) + int(offset)
     start, lead, stride = ((bits >> at & 0x3FFF) << 4 for at in (0, 16, 32))
     width = WIDTH[bits >> 62]
     assert begin % 1024 == 0 and bits >> 49 & 7 == 0
