@@ -118,7 +118,8 @@ def gathered(term: Term) -> Equal:
     counts: list[Term] = []
     while True:
         known = {n for t, _ in factors for n in variables(t)} | {n for a in axes for n in variables(a.extent)}
-        idle = next((a for a in axes if a.name not in known), None)
+        bound = {a.name for a in axes}
+        idle = next((a for a in axes if a.name not in known and bound.isdisjoint(variables(a.extent))), None)
         if idle is None:
             break
         axes = tuple(a for a in axes if a is not idle)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.algebra.laws import Side
 from tinygpu.category.term import (
-    BOOL,
     FLOATS,
     INDEX,
     TRUE,
@@ -53,9 +52,15 @@ def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterat
             term = fresh(term, {*(a.name for a in axes), *variables(guard)})
             if str(term.monoid) in ("max", "min"):
                 yield Side("something", term, axes, guard)
+            yield from needs(term.guard, (*axes, *term.axes), guard)
             yield from needs(term.body, (*axes, *term.axes), conjunction(guard, term.guard))
             return
+        case App("and", args):
+            for n, part in enumerate(args):  # what stands before is asked before
+                yield from needs(part, axes, conjunction(guard, *args[:n]))
+            return
         case App("select", (condition, then, otherwise)):
+            yield from needs(condition, axes, guard)
             yield from needs(then, axes, conjunction(guard, condition))
             yield from needs(otherwise, axes, conjunction(guard, negation(condition)))
             return
@@ -68,8 +73,7 @@ def needs(term: Term, axes: tuple[Axis, ...] = (), guard: Term = TRUE) -> Iterat
         case App("rsqrt" | "log" | "log2", (a,)):
             yield Side("above", a, axes, guard)
     for child in children(term):
-        if child.dtype not in (INDEX, BOOL):
-            yield from needs(child, axes, guard)
+        yield from needs(child, axes, guard)
 
 
 def enough(side: Side, shapes: Mapping[str, tuple[Term, ...]] | None = None) -> Term | None:

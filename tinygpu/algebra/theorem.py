@@ -85,7 +85,7 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
             laws.update(dict(found.laws))
             claims.update(dict.fromkeys(_claims(theorem, case, found, a.right, b.right, labels)))
     except Unfollowed as error:
-        return Missing(theorem, f"{error} is no number of the reals")
+        return Missing(theorem, f"{error} is not followed")
     for claim in (*_about(theorem, labels), *claims):
         if isinstance(discharge(claim, budget), Open):
             return Missing(theorem, getattr(claim, "sentence", claim.title), claim=claim)

@@ -65,14 +65,10 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
         return Diagnostic("TG561", f"not proved: {found.reason}", labels, "unknown", helps=helps)
     notes = tuple(f"{op.name}: {_short(form)}" for op, form in zip((theorem.left, theorem.right), found.forms, strict=False))
     title = f"not proved that {theorem.left.name} is {theorem.right.name}: {found.reason}"
-    return Diagnostic(
-        "TG560",
-        title,
-        labels,
-        "unknown",
-        notes=notes,
-        helps=("no small size tells them apart; what is between the two forms is a law that is missing",),
-    )
+    help = "no small size tells them apart; what is between the two forms is a law that is missing"
+    if not found.forms:
+        help = "theorems are about floats as numbers, and look into a fold of a monoid where a lemma says what it means: lemma NAME[k] (x[k]) is { … }"
+    return Diagnostic("TG560", title, labels, "unknown", notes=notes, helps=(help,))
 
 
 def _short(form: Term) -> str:
