@@ -48,7 +48,7 @@ def value(chance: random.Random, names: tuple[str, ...], depth: int) -> Tree:
             return ("div", value(chance, names, depth - 1), ("sum", name, "", ("exp", leaf(chance, (*names, name)))))
     return (
         "if",
-        f"{chance.choice(names)} {chance.choice(('<', '<='))} {chance.choice(names)}",
+        f"{chance.choice(names)} {chance.choice(('<', '<=', '=='))} {chance.choice(names)}",
         value(chance, names, depth - 1),
         value(chance, names, depth - 1),
     )

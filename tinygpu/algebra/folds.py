@@ -20,6 +20,7 @@ from tinygpu.algebra.polynomial import (
     REAL,
     ZERO,
     Met,
+    Monomial,
     Polynomial,
     Unfollowed,
     added,
@@ -74,10 +75,16 @@ def split(fold: Fold) -> Equal:
 
 
 def hoisted(term: Term) -> Equal:
-    """`Σₖ c·b = c·Σₖ b`: a product whose sums have only what speaks of their indices."""
+    """`Σₖ c·b = c·Σₖ b`: products whose sums have only what speaks of their indices."""
     met: Met = set()
+    whole: Polynomial = ZERO
+    for monomial, c in ring(term, met).items():
+        whole = added(whole, _hoisted(monomial, met), c)
+    return equation(term, term_of(whole), "hoisted", met=met)
+
+
+def _hoisted(monomial: Monomial, met: Met) -> Polynomial:
     out = ONE
-    ((monomial, c),) = ring(term, met).items()
     for factor, power in monomial:
         one = atom(factor)
         if isinstance(factor, Fold) and is_sum(factor):
@@ -88,7 +95,7 @@ def hoisted(term: Term) -> Equal:
             one = {product((*front, (Fold("sum", factor.axes, TRUE, written(rest), REAL), 1)), met): d}
         for _ in range(abs(power)):
             out = times(out, one if power > 0 else inverse(one), met)
-    return equation(term, term_of({m: c * d for m, d in out.items()}), "hoisted", met=met)
+    return out
 
 
 def cut(fold: Fold, at: int, parts: int) -> Equal:
@@ -104,6 +111,35 @@ def cut(fold: Fold, at: int, parts: int) -> Equal:
         guard, body = (simplify(substitute(t, to)) for t in (fold.guard, fold.body))
         out.append(Fold("sum", axes, guard, body, REAL))
     return equation(fold, reduce(lambda a, b: App("add", (a, b), REAL), out), "cut")
+
+
+def picked(fold: Fold, at: int) -> Equal:
+    """`Σᵢ [i = j]·b(i) = b(j)`, where j is a place of the axis."""
+    axis, rest = fold.axes[at], fold.axes[:at] + fold.axes[at + 1 :]
+    met: Met = set()
+    ((monomial, c),) = ring(fold.body, met).items()
+    found = next((t, place) for t, _ in monomial if (place := place_of(t, axis)) is not None)
+    truth_, place = found
+    if met or not is_sum(fold) or any(axis.name in variables(a.extent) for a in rest):
+        raise ValueError("nothing is picked")
+    left = substitute(written(tuple(f for f in monomial if f[0] != truth_)), {axis.name: place})
+    whole: Term = Fold("sum", rest, TRUE, left, REAL) if rest else left
+    right = whole if c == 1 else App("mul", (term_of({(): c}), whole), REAL)
+    inside = conjunction(place >= 0, place < axis.extent)
+    return equation(fold, right, "picked", sides=[scoped(Side("holds", inside), rest, TRUE)])
+
+
+def place_of(truth_: Term, axis: Axis) -> Term | None:
+    """The other index of `[i = j]`, for i of an axis; None of what is not that."""
+    match truth_:
+        case App("select", (App("eq", (Const(0), d)), _, _)):
+            form = index_polynomial(d)
+            own, other = (Var(axis.name),), {m: c for m, c in form.items() if m != (Var(axis.name),)}
+            if abs(form.get(own, 0)) == 1 and len(other) == 1:
+                ((m, c),) = other.items()
+                if len(m) == 1 and isinstance(m[0], Var) and c == -form[own]:
+                    return m[0]
+    return None
 
 
 def gathered(term: Term) -> Equal:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product
 from math import gcd
 
-from tinygpu.algebra.folds import asked, cut, gathered, hoisted, is_sum, renamed, shifted, split, unrolled
+from tinygpu.algebra.folds import asked, cut, gathered, hoisted, is_sum, picked, place_of, renamed, shifted, split, unrolled
 from tinygpu.algebra.laws import (
     OPENED,
     Equal,
@@ -56,7 +56,7 @@ def normal(term: Term) -> Equal:
 def _below(term: Term) -> Equal:
     """What is divided by, in its normal form, but that its sums have only what speaks of their indices: the rest is divided by, too."""
     found = normal(term)
-    return then(found, hoisted(found.right)) if len(ring(found.right, set())) == 1 else found
+    return then(found, hoisted(found.right))
 
 
 def _function(found: Equal) -> Equal:
@@ -91,6 +91,8 @@ def _summed(monomial: Monomial) -> Equal | None:
     sums = [(t, p) for t, p in monomial if is_sum(t) and p > 0]
     if not sums:
         return None
+    if len(monomial) == 1 and sums[0][1] == 1 and (pick := _pick(sums[0][0])) is not None:
+        return then(pick, settled(pick.right))
     if len(monomial) == 1 and sums[0][1] == 1:
         ((fold, _),) = sums
         whole = gathered(fold) if _loose(fold) else same(fold)
@@ -98,6 +100,14 @@ def _summed(monomial: Monomial) -> Equal | None:
         whole = gathered(written(monomial))
     named = then(whole, _named(whole.right))
     return named if named.left != named.right else None
+
+
+def _pick(fold: Term) -> Equal | None:
+    """A sum of which one place of an axis counts, as what is there."""
+    assert isinstance(fold, Fold)
+    truths = [t for m in ring(fold.body, set()) for t, _ in m]
+    at = next((n for n, axis in enumerate(fold.axes) if any(place_of(t, axis) is not None for t in truths)), None)
+    return None if at is None else picked(fold, at)
 
 
 def _loose(fold: Term) -> bool:
@@ -112,6 +122,7 @@ def _named(term: Term) -> Equal:
     if isinstance(term, Fold):
         order, names = named(term)
         found = renamed(term, order, names)
+        found = then(found, settled(found.right))
         assert isinstance(found.right, Fold)
         again = split(found.right) if is_sum(term) else under(found.right, arithmetic(found.right.body))
         return then(found, again)

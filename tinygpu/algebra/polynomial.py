@@ -91,8 +91,25 @@ def inverse(p: Polynomial) -> Polynomial:
     if len(p) == 1:
         ((monomial, c),) = p.items()
         return {product(((t, -power) for t, power in monomial), set()): 1 / c}
+    if shared := _shared(p):
+        rest = {
+            product((*m, *((t, -power) for t, power in shared)), set()): c for m, c in p.items()
+        }  # of one sign, so nothing is cancelled
+        return times(inverse(rest), {tuple((t, -power) for t, power in shared): Fraction(1)}, set())
     lead = p[min(p, key=_order)]
     return {((term_of({m: c / lead for m, c in p.items()}), -1),): 1 / lead}
+
+
+def _shared(p: Polynomial) -> Monomial:
+    """What all monomials are multiplied with, or all are divided by."""
+    first, *others = map(dict, p)
+    found: list[tuple[Term, int]] = []
+    for term, power in first.items():
+        powers = [power, *(other.get(term, 0) for other in others)]
+        least = min(powers, key=abs)
+        if not is_truth(term) and all(q * least > 0 for q in powers):
+            found.append((term, least))
+    return tuple(found)
 
 
 def ring(term: Term, met: Met) -> Polynomial:
