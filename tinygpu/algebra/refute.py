@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,17 @@ from tinygpu.diagnostic import Case
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
 from tinygpu.record import dataclass
+from tinygpu.simulate.box import box_of
+from tinygpu.simulate.effort import effort
 from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.reference import reference
 
 LARGEST = 4  # of every size
+MANY = 5
 TRIED = 40  # sizes, the smallest first
 SEEDS = (0, 2, 3, 4, 5, 1)  # the last one draws other numbers than whole ones
 APART = 1e-6  # of what is compared: rounding in f64 is a billion times less
+WORK = 1e7  # elements that an evaluation goes through
 SHOWN = 12  # elements of an input
 
 
@@ -49,7 +54,7 @@ class Difference:
 def difference(theorem: Theorem) -> Difference | None:
     """Where the two sides differ, the smallest sizes first."""
     for smallest in (1, 0):  # of nothing only where something shows nothing
-        for sizes in islice(_sizes(theorem, smallest), TRIED):
+        for sizes in islice(tried(theorem, smallest), TRIED):
             for seed in SEEDS:
                 inputs = _whole(theorem.left, random_inputs(theorem.left, sizes, seed), seed)
                 found = _compared(theorem, sizes, inputs)
@@ -58,13 +63,24 @@ def difference(theorem: Theorem) -> Difference | None:
     return None
 
 
+def tried(theorem: Theorem, smallest: int = 1) -> Iterator[dict[str, int]]:
+    """Those of the sizes at which both sides are quickly evaluated: an op may have shapes of numbers, and large ones."""
+    for sizes in islice(_sizes(theorem, smallest), TRIED):
+        if all(
+            effort(op, sizes, {t.name: prod(box_of(t.shape, sizes)) for t in op.outputs}) <= WORK
+            for op in (theorem.left, theorem.right)
+        ):
+            yield sizes
+
+
 def _sizes(theorem: Theorem, smallest: int) -> Iterator[dict[str, int]]:
     """Sizes that satisfy the preconditions of both sides, from the smallest one on, which one of them is."""
     names = theorem.left.sizes
     guards = (*theorem.left.where, *theorem.right.where, *theorem.where)
-    for chosen in sorted(
-        (c for c in product(range(smallest, LARGEST + 1), repeat=len(names)) if smallest or 0 in c), key=lambda c: (sum(c), c)
-    ):
+    largest = LARGEST if len(names) <= MANY else smallest + 1  # of many sizes fewer numbers
+    every = product(range(smallest, largest + 1), repeat=min(len(names), 2 * MANY))
+    some = (c + c[-1:] * (len(names) - len(c)) for c in every if smallest or 0 in c)
+    for chosen in sorted(some, key=lambda c: (sum(c), c)):
         sizes = dict(zip(names, chosen, strict=True))
         try:
             if all(number(g, sizes) for g in guards):

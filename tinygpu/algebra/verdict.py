@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
-from tinygpu.algebra.refute import difference
+from tinygpu.algebra.refute import difference, tried
 from tinygpu.algebra.theorem import MARK, Missing, Proved, prove
 from tinygpu.category.term import Term, Var, text
 from tinygpu.diagnostic import Diagnostic, Label
@@ -65,7 +65,8 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
         return Diagnostic("TG561", f"not proved: {found.reason}", labels, "unknown", helps=helps)
     notes = tuple(f"{op.name}: {_short(form)}" for op, form in zip((theorem.left, theorem.right), found.forms, strict=False))
     title = f"not proved that {theorem.left.name} is {theorem.right.name}: {found.reason}"
-    help = "no small size tells them apart; what is between the two forms is a law that is missing"
+    small = "no small size tells them apart" if next(tried(theorem), None) else "no size is small enough to evaluate both sides"
+    help = f"{small}; what is between the two forms is a law that is missing"
     if not found.forms:
         help = "theorems are about floats as numbers, and look into a fold of a monoid where a lemma says what it means: lemma NAME[k] (x[k]) is { … }"
     return Diagnostic("TG560", title, labels, "unknown", notes=notes, helps=(help,))

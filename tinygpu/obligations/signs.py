@@ -32,6 +32,7 @@ def summed(new: Term, previous: str) -> Term:
     return new
 
 
+@memoised
 def without_units(new: Term, previous: Read) -> Term:
     """The value after a turn as `previous` where it is `previous * 1 + 0`, as it is of who is under no guard of a turn that scales and adds.
 
