@@ -22,10 +22,10 @@ from tinygpu.category.monoid import Carrier, pack
 from tinygpu.category.term import BOOL, INDEX, App, Const, Fold, Read, Term, Var, rebuild, substitute, text, variables, walk
 from tinygpu.model.lemma import SIZE, Lemma
 from tinygpu.model.op import put_in
-from tinygpu.obligations.laws import _claim, _same
+from tinygpu.obligations.laws import same_values, stated_law
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.proof.kernel import BUDGET, Open, discharge
-from tinygpu.record import InitVar, dataclass
+from tinygpu.record import InitVar, dataclass, replace
 
 _KEY = object()
 COUNT = App("cast", (Var(SIZE),), REAL)
@@ -188,9 +188,14 @@ def _claims(lemma: Lemma, carrier: Carrier, said: tuple[Term, ...]) -> Iterator[
         for t, pair in zip(basis, zip(a, b, strict=True), strict=True)
     ]
     known = [App("gt", (v, Const(0.0, kind)), BOOL) for side in (a, b) for t, v in zip(basis, side, strict=True) if _above(t)]
-    yield _claim(carrier, "lift", (), _same(h(list(one)), carrier.lift, {}), {})
+    one_element = stated_law(carrier, "lift", (), same_values(h(list(one)), carrier.lift, {}), {})
     two = combined(carrier, pack(h(list(a)), carrier), pack(h(list(b)), carrier))
-    yield _claim(carrier, "associative", tuple(known), _same(two, h(list(both)), {}), {})
+    two_sets = stated_law(carrier, "associative", tuple(known), same_values(two, h(list(both)), {}), {})
+    for claim, sentence in (
+        (one_element, "one element means what it is lifted to"),
+        (two_sets, "two sets mean what their meanings combine to"),
+    ):
+        yield replace(claim, kind="theorem", code="TG563", title="a fold does not mean this", sentence=sentence, help="")
 
 
 def _above(term: Term) -> bool:

@@ -190,7 +190,7 @@ def _orders(groups: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
         for n in range(2, len(group) + 1):
             count *= n
     if count > ORDERS:
-        raise Unfollowed("too many indices that nothing tells apart")
+        raise Unfollowed("a product of so many sums that nothing tells apart")
     for chosen in product(*(permutations(group) for group in groups)):
         yield tuple(n for group in chosen for n in group)
 

@@ -22,7 +22,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.node import rewritten
 
 SIZE = "elements"  # of the arrays of elements
-GIVEN = "_given"  # at the end of the name of an output, which is a component
+GIVEN = " of it"  # at the end of the name of an output, which is a component
 USUAL = "f32"  # of a monoid on several dtypes the one that stands for all
 
 

@@ -137,7 +137,7 @@ class Scope:
             return self.problems.say("TG101.elsewhere", span, self.elsewhere[name], name=name)
         if name in self.folded:
             return self.problems.say("TG101.folded", span, name=name)
-        known = sorted(self.everything() - set(SPECIAL))
+        known = sorted(n for n in self.everything() - set(SPECIAL) if " " not in n)  # of others nobody can speak
         return self.problems.say("TG101.name" if known else "TG101.none", span, near=self.everything(), name=name, known=known)
 
     def wrong_rank(self, tensor: Tensor, given: int, span: Span) -> Const:

@@ -153,8 +153,8 @@ def of(d: Carrier) -> Iterator[Obligation]:
 
     One that does not commute is folded in order, by one thread or by several; that the order is kept is a claim of `fold`.
     """
-    yield _claim(d, "lift", (), _allowed(d, d.lift, {}), {})
-    yield _claim(d, "unit", (), _allowed(d, d.identity, {}), {})
+    yield stated_law(d, "lift", (), _allowed(d, d.lift, {}), {})
+    yield stated_law(d, "unit", (), _allowed(d, d.identity, {}), {})
     has = {"idempotent": d.idempotent, "commutative": d.commutative}
     for law in ("unit", "idempotent", "invariant", "associative", "commutative"):
         if has.get(law, True):
@@ -164,8 +164,8 @@ def of(d: Carrier) -> Iterator[Obligation]:
 def _law(d: Carrier, law: str) -> Iterator[Obligation]:
     """One of the laws about values of the carrier, case by case."""
     for env in _choices(d, OPERANDS[law]):
-        goals = (_allowed(d, left, env) if right is None else _same(left, right, env) for left, right in sides(d, law))
-        yield _claim(d, law, _given(d, OPERANDS[law], env), conjunction(*goals), env)
+        goals = (_allowed(d, left, env) if right is None else same_values(left, right, env) for left, right in sides(d, law))
+        yield stated_law(d, law, _given(d, OPERANDS[law], env), conjunction(*goals), env)
 
 
 def _choices(d: Carrier, names: tuple[str, ...]) -> Iterator[Env]:
@@ -205,7 +205,7 @@ def _all(found: Iterable[tuple[Path, Term]]) -> Term:
     return conjunction(*parts)
 
 
-def _same(left: tuple[Term, ...], right: tuple[Term, ...], env: Env) -> Term:
+def same_values(left: tuple[Term, ...], right: tuple[Term, ...], env: Env) -> Term:
     """Component for component the same, and with a value."""
     return conjunction(*(_all(_equal(a, b, env)) for a, b in zip(left, right, strict=True)))
 
@@ -239,7 +239,7 @@ def _allowed(d: Carrier, parts: tuple[Term, ...], env: Env) -> Term:
     return _all(found())
 
 
-def _claim(d: Carrier, law: str, given: tuple[Term, ...], goal: Term, env: Env) -> Obligation:
+def stated_law(d: Carrier, law: str, given: tuple[Term, ...], goal: Term, env: Env) -> Obligation:
     """The formula of a law, with the positivity of the exponentials in it."""
     powers = {t for term in (goal, *given) for t in walk(term) if isinstance(t, App) and t.op in ("exp", "exp2")}
     positive = tuple(App("gt", (t, Const(0.0, t.dtype)), BOOL) for t in sorted(powers, key=repr))
