@@ -21,8 +21,7 @@ from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.elaborate import Spec, elaborate
 from tinygpu.model.machine import Machine
-from tinygpu.model.op import said
-from tinygpu.model.problems import Problems
+from tinygpu.model.source import said
 from tinygpu.program.step import For, Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
@@ -107,7 +106,16 @@ def check(machine: Machine, budget: int = BUDGET, time: float = TIME) -> Verdict
     forget()
     with within(time):
         steps = program(machine)
-        return stage("check", lambda: bounded(machine, lambda: verdicts.check(steps, budget)))
+        return stage("check", lambda: bounded(machine, lambda: verdict(steps, budget)))
+
+
+def verdict(program: Program, budget: int = BUDGET) -> Verdict:
+    """`program → Proof, Refutation or Unknown`: of one that computes the other side of a theorem, of both."""
+    if program.op.via is None:
+        return verdicts.check(program, budget)
+    from tinygpu.algebra.verdict import check_both
+
+    return check_both(program, budget)
 
 
 def believed(one: Theorem | Lemma, budget: int = BUDGET, time: float = TIME) -> Known | Diagnostic:
@@ -131,17 +139,6 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     return _built(machine or Machine(proof.program.name, proof.program.op, ()), proof, alone)
 
 
-def surprises(built: Built) -> tuple[Diagnostic, ...]:
-    """What nobody may expect of the CPU kernels: that they are the program as it is, as no layout of it is proved."""
-    from tinygpu.schedule.cpu import as_it_is
-
-    message = as_it_is(built.cpu or built.program)
-    problems = Problems()
-    if message:
-        problems.say(message, built.machine.span, verdict="note", machine=built.machine.title, op=built.machine.op.name)
-    return tuple(problems.warnings)
-
-
 def rebuilt(machine: Machine, program: Program, alone: Program | None = None) -> Built | None:
     """What is built of programs that were built before, for GPUs and for CPUs: both are proved again; None where one is not, or where the
     second may not run wherever the first may. Of the machine nothing counts but its names."""
@@ -151,11 +148,13 @@ def rebuilt(machine: Machine, program: Program, alone: Program | None = None) ->
 
 
 def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
+    from tinygpu.algebra.verdict import insist
     from tinygpu.derive.unpack import unpack
     from tinygpu.emit.module import Built
     from tinygpu.obligations.width import cpu_limits, limits
     from tinygpu.proof.summary import facts, on_cpu, spelled_out
 
+    insist(machine.op)
     numbers = unpack(proof.program)  # what runs has a cell for each component of a value
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     beside = (alone,) if alone else ()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tinygpu import cli, pipeline
-from tinygpu.commands import subjects
+from tinygpu.commands import modules
 from tinygpu.commands.subjects import launcher
 from tinygpu.obligations.width import cpu_limits
 from tinygpu.program.step import Program
@@ -25,16 +25,16 @@ ALONE, SOME = (f"\n{text}" for text in MORE)  # a second machine of a file
 M, D = ("m", (), "cp"), ("d", (), "dec")
 
 
-def forged(machines: tuple[subjects.Choice, ...], *texts: str) -> str:
+def forged(machines: tuple[modules.Choice, ...], *texts: str) -> str:
     """The module that is written for programs under these names, where nobody looks at either."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Program, "serves", lambda *_: True)
-        patch.setattr(subjects, "misnamed", lambda *_: ())
-        subjects.with_docstrings.cache_clear()
-        made = subjects.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
+        patch.setattr(modules, "misnamed", lambda *_: ())
+        modules.with_docstrings.cache_clear()
+        made = modules.with_docstrings("m.tgpu", machines, tuple(f"{INTRODUCES}\n\n{one}" for one in texts))
         text = pipeline.module("m.tgpu", made)
-        assert subjects.rewritten(text, "m.py") == text
-    subjects.with_docstrings.cache_clear()
+        assert modules.rewritten(text, "m.py") == text
+    modules.with_docstrings.cache_clear()
     return text
 
 

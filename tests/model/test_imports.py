@@ -53,7 +53,7 @@ def test_what_is_imported_is_what_stands_in_the_file(tmp_path: Path) -> None:
 def certificate(spec: pipeline.Loaded) -> str:
     proof = pipeline.check(spec.machines[0])
     assert isinstance(proof, pipeline.Proof)
-    from tinygpu.model.op import said
+    from tinygpu.model.source import said
 
     return certify(proof, said(spec.spec.tree, "m")).text()
 

@@ -15,7 +15,7 @@ from tests.program.library import SPECS, library, proof_of
 from tinygpu import pipeline
 from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
-from tinygpu.model.op import said
+from tinygpu.model.source import said
 from tinygpu.pipeline import certificate, load
 from tinygpu.proof.certificate import Certificate, certify, program_text, read, sha
 from tinygpu.record import replace
@@ -30,7 +30,7 @@ SAMPLE = [  # machines whose certificates are made again by the tests; `make pro
 def made(name: str, number: int) -> tuple[Path, Certificate]:
     spec = load(ROOT / "specs" / f"{name}.tgpu")
     machine = spec.machines[number]
-    return place(PROOFS, f"{name}.tgpu", machine), certificate(spec, machine, proof_of(machine))
+    return place(PROOFS, f"{name}.tgpu", machine.title), certificate(spec, machine, proof_of(machine))
 
 
 def without_solver(text: str) -> dict[str, object]:

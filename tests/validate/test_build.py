@@ -13,8 +13,9 @@ from tests.validate.modules import SPECS, edited
 from tinygpu import pipeline
 from tinygpu.category.term import text as text_of
 from tinygpu.cli import main
-from tinygpu.commands.subjects import differs
+from tinygpu.commands.modules import differs
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.emit.module import surprises
 from tinygpu.record import replace
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
@@ -154,7 +155,7 @@ def test_what_a_cpu_runs_is_laid_out_for_it(path):
 ])  # fmt: skip
 def test_what_a_cpu_runs_as_it_is_is_said(spec, title, said):
     machine = getattr(pipeline.load(SPECS / f"{spec}.tgpu"), title)
-    found = pipeline.surprises(pipeline.built(proof_of(machine), machine))
+    found = surprises(pipeline.built(proof_of(machine), machine))
     assert [(d.code, d.verdict, d.title.partition(",")[0].partition(" and ")[0]) for d in found] == [
         ("TG825", "note", one) for one in said
     ]

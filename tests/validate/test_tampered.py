@@ -18,7 +18,7 @@ from tests.validate.tampered import at_import
 from tinygpu import pipeline, runtime
 from tinygpu.cli import main
 from tinygpu.commands.explain import pages
-from tinygpu.commands.subjects import differs
+from tinygpu.commands.modules import differs
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.validate.check import validate

@@ -9,6 +9,7 @@ sum or a maximum of what stands at one element), so the lemma says that h is a h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import reduce
 
@@ -25,6 +26,7 @@ from tinygpu.model.op import put_in
 from tinygpu.obligations.laws import same_values, stated_law
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.proof.kernel import BUDGET, Open, discharge
+from tinygpu.proof.kernel import Theorem as Held
 from tinygpu.record import InitVar, dataclass, replace
 
 _KEY = object()
@@ -34,18 +36,23 @@ JOINED = {"sum": "add", "max": "max", "min": "min"}
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What each component of a fold of the monoid over something is; elements are read from arrays of `SIZE`, `places` says which component of what is lifted they are; by so many `steps` of laws."""
+    """What each component of a fold of the monoid over something is; elements are read from arrays of `SIZE`, `places` says which component of what is lifted they are; by instances of `laws`, so many of each."""
 
     carrier: Carrier
     components: tuple[Term, ...]
     places: tuple[tuple[str, int], ...]
-    claims: tuple[Obligation, ...] = ()
-    steps: int = 0
+    claims: tuple[Held, ...] = ()
+    laws: tuple[tuple[str, int], ...] = ()
     key: InitVar[object] = None
 
     def __post_init__(self, key: object) -> None:
         if key is not _KEY:
             raise TypeError("a Meaning is made by tinygpu.algebra.lemma.prove alone")
+
+    @property
+    def steps(self) -> int:
+        """Instances of laws, in all."""
+        return sum(n for _, n in self.laws)
 
     def at(self, fold: Fold, number: int) -> Term:
         """A component of a fold of this monoid. Raises Unfollowed for one of other values than elements."""
@@ -86,12 +93,16 @@ def prove(lemma: Lemma, carrier: Carrier, budget: int = BUDGET) -> Meaning | str
         claims = (*(c for form in forms for c in map(_needed, form.sides)), *_claims(lemma, carrier, said))
     except Unfollowed as error:
         return str(error)
+    held: list[Held] = []
     for claim in claims:
-        if isinstance(discharge(claim, budget), Open):
+        shown = discharge(claim, budget)
+        if isinstance(shown, Open):
             return claim.sentence
+        held.append(shown)
     names = [t.name for t in lemma.op.inputs]
     places = tuple((n, carrier.lift.index(Var(p, dtype))) for n, (p, dtype) in zip(names, carrier.parameters, strict=True))
-    return Meaning(carrier, said, places, claims, sum(n for f in forms for _, n in f.laws), _KEY)
+    laws = sum((Counter(dict(f.laws)) for f in forms), Counter[str]())
+    return Meaning(carrier, said, places, tuple(held), tuple(sorted(laws.items())), _KEY)
 
 
 def _needed(side: Side) -> Obligation:

@@ -26,6 +26,7 @@ from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.proof.kernel import BUDGET, Open, discharge
+from tinygpu.proof.kernel import Theorem as Held
 from tinygpu.record import dataclass, field
 
 FEW = 8  # places of an axis each of which is a case
@@ -46,11 +47,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The theorem holds: `laws` counts the instances of each law, `claims` what the solver showed beside."""
+    """The theorem holds: `laws` counts the instances of each law, `claims` are what the kernel showed beside."""
 
     theorem: Theorem
     laws: tuple[tuple[str, int], ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[Held, ...]
 
     @property
     def steps(self) -> int:
@@ -86,10 +87,13 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
             claims.update(dict.fromkeys(_claims(theorem, case, found, a.right, b.right, labels)))
     except Unfollowed as error:
         return Missing(theorem, f"{error} is not followed")
+    held: list[Held] = []
     for claim in (*_about(theorem, labels), *claims):
-        if isinstance(discharge(claim, budget), Open):
+        shown = discharge(claim, budget)
+        if isinstance(shown, Open):
             return Missing(theorem, getattr(claim, "sentence", claim.title), claim=claim)
-    return Proved(theorem, tuple(sorted(laws.items())), tuple(claims))
+        held.append(shown)
+    return Proved(theorem, tuple(sorted(laws.items())), tuple(held))
 
 
 def cases(theorem: Theorem) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""The verdict on a theorem: proved, refuted by a case, or unknown with what is missing.
+"""The verdict on a theorem, and on a machine that goes by one: proved, refuted by a case, or unknown with what is missing.
 
 Comes in: a `Theorem`. Goes out: `Proved`, or a message. The one idea: of what the laws do not reach an evaluation at small sizes says whether it is false; and what is proved is
 evaluated, too, so that a law that is wrong would have to agree with the equations.
@@ -6,22 +6,51 @@ evaluated, too, so that a law that is wrong would have to agree with the equatio
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isfinite
 from typing import TypeAlias
 
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
-from tinygpu.algebra.refute import difference, tried
+from tinygpu.algebra.refute import SEEDS, difference, tried
 from tinygpu.algebra.theorem import MARK, Missing, Proved, prove
 from tinygpu.category.term import Term, Var, text
-from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
+from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
+from tinygpu.program.step import Program
+from tinygpu.proof.check import Refutation, Unknown, Verdict, check
 from tinygpu.proof.kernel import BUDGET
 from tinygpu.record import replace
 
 Known: TypeAlias = Proved | Meaning
 LONGEST = 300  # characters of a form
+
+
+@lru_cache(maxsize=64)
+def known(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
+    """What is proved of a theorem that machines go by, once for all of them, or the message that it is not."""
+    found = _same(theorem, budget)
+    if isinstance(found, Proved):
+        return found
+    title = f"{theorem.left.family} is computed by the theorem {theorem.name}, which is not proved: {found.title}"
+    return replace(found, code="TG565", title=title)
+
+
+def check_both(program: Program, budget: int = BUDGET) -> Verdict:
+    """The verdict on a program that computes the right side of a theorem, called as the left one: on the theorem, and then on the program."""
+    found = known(program.op.via, budget) if program.op.via else None
+    if not isinstance(found, Diagnostic):
+        return check(program, budget)
+    return Refutation(program, found) if found.verdict == "refuted" else Unknown(program, (found,))
+
+
+def insist(op: Op) -> None:
+    """Raises TinygpuError for an op that is computed by a theorem which is not proved."""
+    found = known(op.via) if op.via is not None else None
+    if isinstance(found, Diagnostic):
+        raise TinygpuError(found)
 
 
 def judged(one: Theorem | Lemma, budget: int = BUDGET) -> Known | Diagnostic:
@@ -43,9 +72,20 @@ def _same(theorem: Theorem, budget: int) -> Proved | Diagnostic:
     return found if isinstance(found, Proved) else _missing(found, labels)
 
 
+def as_theorem(lemma: Lemma) -> Theorem:
+    """A lemma as a theorem: the fold over something, and what it means."""
+    return Theorem(lemma.name, lemma.folded, lemma.op, (Var(SIZE) >= 1,))
+
+
+def evaluated(one: Theorem | Lemma) -> tuple[int, int]:
+    """How often both sides are evaluated, at how many sizes, before it is said to be proved."""
+    sizes = sum(1 for _ in tried(one if isinstance(one, Theorem) else as_theorem(one)))
+    return sizes * len(SEEDS), sizes
+
+
 def _meant(lemma: Lemma, budget: int) -> Meaning | Diagnostic:
     found = lemma_proved(lemma, lemma.carrier, budget)
-    other = difference(Theorem(lemma.name, lemma.folded, lemma.op, (Var(SIZE) >= 1,)))
+    other = difference(as_theorem(lemma))
     labels = (Label(lemma.span, "this lemma"),)
     if other is not None:
         if isinstance(found, Meaning):

@@ -13,11 +13,15 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from tinygpu import pipeline
+from tinygpu.algebra.certificate import laws
+from tinygpu.algebra.verdict import evaluated, judged
 from tinygpu.category.smtlib import name_of
 from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.model.lemma import Lemma
+from tinygpu.model.theorem import Theorem
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
@@ -37,13 +41,14 @@ FEW = 30  # formulas that are not worth another process
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """An obligation that was stated again: a gap has no text."""
+    """An obligation that was stated again: a gap has no text, nor have the laws of a theorem, whose instances the prover has `made` again."""
 
     kind: str
     code: str
     sentence: str
     text: str
     exists: bool = False
+    made: bool = False
 
     @property
     def formula(self) -> str:
@@ -55,9 +60,18 @@ class Stated:
         return numbered(self.text), self.exists
 
 
-# with who proved it: `both`, `z3`, `cvc5`, nobody, or `false` where somebody has a counterexample
+# with who proved it: `both`, `z3`, `cvc5`, `laws`, nobody, or `false` where somebody has a counterexample
 Proved = tuple[tuple[Stated, str], ...]
 Runs = Agreement | Disagreement | None  # None: none were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is asked of a subject: its own obligations, which its certificate has, those of the theorem that it goes by, and what runs say."""
+
+    own: tuple[Stated, ...]
+    beside: tuple[Stated, ...]
+    runs: Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ class Replayed:
     @property
     def word(self) -> str:
         """`replayed` where all obligations were proved again and the certificate, if there is one, is of this program."""
-        again = {by for _, by in self.obligations} <= {"both", "z3", "cvc5"}
+        again = {by for _, by in self.obligations} <= {"both", "z3", "cvc5", "laws"}
         return "replayed" if again and not self.problems else "open" if not self.problems else "invalid"
 
     @property
@@ -86,10 +100,10 @@ class Replayed:
         return isinstance(self.runs, Agreement) and not self.runs.runs
 
 
-def who(found: Answer | None) -> str:
+def who(one: Stated, found: Answer | None) -> str:
     """Which solvers proved it."""
     if found is None:
-        return ""
+        return "laws" if one.made else ""
     if "false" in (found.z3, found.cvc5):
         return "false"
     by = [name for name in ("z3", "cvc5") if getattr(found, name) == "proved"]
@@ -99,18 +113,22 @@ def who(found: Answer | None) -> str:
 def replay_all(found: Sequence[Subject], jobs: int, run: bool, now: Callable[[str], None]) -> tuple[Replayed, ...]:
     """State, ask, compare, and run where that is wanted."""
     jobs = processes(jobs)
-    statements: list[tuple[tuple[Stated, ...], Runs]] = []
+    statements: list[Statement] = []
     for statement in spread(stated, [(s.text, run) for s in found], jobs, 2):
         statements.append(statement)
         now(f"stating machine {len(statements)} of {len(found)}")
-    questions = list(dict.fromkeys(o.question for obligations, _ in statements for o in obligations if o.text))
+    questions = list(dict.fromkeys(o.question for s in statements for o in (*s.own, *s.beside) if o.text))
     answers: dict[Question, Answer] = {}
     for question, reply in zip(questions, spread(asked, questions, jobs, FEW), strict=True):
         answers[question] = reply
         now(f"asking formula {len(answers)} of {len(questions)}")
+
+    def proved(every: Sequence[Stated]) -> Proved:
+        return tuple((o, who(o, answers.get(o.question) if o.text else None)) for o in every)
+
     return tuple(
-        Replayed(subject, tuple((o, who(answers.get(o.question))) for o in ours), compared(subject, ours), runs)
-        for subject, (ours, runs) in zip(found, statements, strict=True)
+        Replayed(subject, proved((*one.own, *one.beside)), compared(subject, one.own), one.runs)
+        for subject, one in zip(found, statements, strict=True)
     )
 
 
@@ -119,12 +137,25 @@ def asked(question: Question) -> Answer:
     return answer(*question)
 
 
-def stated(task: tuple[str, bool]) -> tuple[tuple[Stated, ...], Runs]:
-    """The obligations of a program that is given as text, and where that is wanted what runs of it say."""
+def stated(task: tuple[str, bool]) -> Statement:
+    """The obligations of a program, a theorem or a lemma that is given as text, and where that is wanted what runs of it say."""
     text, run = task
-    (machine,) = pipeline.load_text(text).machines
-    program = pipeline.program(machine)
-    return states(program), rerun(program) if run else None
+    spec = pipeline.load_text(text).spec
+    if not spec.machines:
+        one = spec.stated[-1]
+        return Statement(believed(one), (), Agreement(*evaluated(one)) if run else None)
+    (machine,) = spec.machines
+    program, via = pipeline.program(machine), machine.op.via
+    return Statement(states(program), believed(via) if via else (), rerun(program) if run else None)
+
+
+def believed(one: Theorem | Lemma) -> tuple[Stated, ...]:
+    """The laws that a theorem goes by, and the obligations beside them; where it is not proved, that."""
+    found = judged(one)
+    if isinstance(found, Diagnostic):
+        return (Stated("theorem", found.code, found.title, ""),)
+    made = (Stated(e.kind, e.code, e.sentence, "", made=True) for e in laws(found))
+    return tuple(dict.fromkeys((*made, *(_stated(held.claim) for held in found.claims))))
 
 
 def states(program: Program) -> tuple[Stated, ...]:
@@ -142,7 +173,15 @@ def failures(replayed: Replayed) -> tuple[Diagnostic, ...]:
     """What no solver proves again, or one of them has a counterexample to; and what a run showed."""
     found = []
     for one, by in replayed.obligations:
-        what = "no formula states" if not one.text else "a solver has a counterexample to" if by == "false" else "not proved again:"
+        what = (
+            "not proved again:"
+            if one.kind == "theorem"
+            else "no formula states"
+            if not one.text
+            else "a solver has a counterexample to"
+            if by == "false"
+            else "not proved again:"
+        )
         if by in ("", "false"):
             title = f"{what} {one.kind} ({one.code}) of {replayed.subject.machine}: {one.sentence}"
             found.append(Diagnostic(FAILS, title, verdict="refuted" if by else "unknown"))

@@ -97,13 +97,16 @@ def ledgers_of(
 def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -> Ledger:
     """What one machine rests on, as plain data; with `again`, the obligations that one solver alone proved, and whether it was run."""
     n, methods = certificate.numerics, Counter(e.method for e in certificate.obligations)
-    found: Ledger = {"machine": subject.machine, "op": subject.op, "file": subject.path}
+    kind = "machine" if subject.program else "theorem"
+    found: Ledger = {kind: subject.machine, "op": subject.op, "file": subject.path}
     found |= {
         "outputs": n.outputs,
         "atomic_sums": n.atomic,
         "functions": list(n.functions),
-        "axioms": list(axioms(subject.program)),
+        "axioms": list(axioms(subject.program)) if subject.program else [],
     }
+    if subject.program and subject.program.op.via:
+        found["via"] = f"{subject.program.op.via.name} : {subject.program.op.via.said}"
     found |= {"preconditions": list(certificate.preconditions), "promises": list(certificate.promises)}
     found |= {"methods": dict(sorted(methods.items())), "solver": certificate.solver}
     if again is not None:
@@ -114,17 +117,26 @@ def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -
 
 def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
     """A certificate made here and now, for what comes without one; or that it is not proved, and whether it is wrong, which is shown by `check`."""
+    from tinygpu import pipeline
+    from tinygpu.algebra import certificate as theorems
+    from tinygpu.algebra.verdict import judged
     from tinygpu.proof.certificate import certify
-    from tinygpu.proof.check import Refutation, check
-    from tinygpu.proof.kernel import Proof
 
+    word: Any = "unknown"
     with within(limit):
-        result = check(subject.program)
-    if isinstance(result, Proof):
-        return certify(result)
+        if subject.program is None:
+            one = pipeline.load_text(subject.text).spec.stated[-1]
+            found = judged(one)
+            if not isinstance(found, Diagnostic):
+                return theorems.certify(one, found, subject.text)
+            word = found.verdict
+        else:
+            result = pipeline.verdict(subject.program)
+            if isinstance(result, pipeline.Proof):
+                return certify(result)
+            word = "refuted" if isinstance(result, pipeline.Refutation) else word
     helps = (f"tinygpu check {subject.path} says why",) if subject.path.endswith(".tgpu") else ()
-    verdict = "refuted" if isinstance(result, Refutation) else "unknown"
-    return Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict=verdict, helps=helps)
+    return Diagnostic("TG911", f"{subject.machine} of {subject.path} is not proved", verdict=word, helps=helps)
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -133,7 +145,7 @@ def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
 def lines(ledgers: Sequence[Ledger], again: Sequence[Replayed]) -> Iterator[str]:
     """Machine by machine, then the total."""
     for one in ledgers:
-        yield f"{one['machine']} : {one['op']}"
+        yield f"{one.get('machine') or one['theorem']} : {one['op']}"
         for name, text in rows(one):
             yield f"  {name:<{COLUMN}}{text}"
     yield ""
@@ -153,6 +165,8 @@ def rows(one: Ledger) -> Iterator[tuple[str, str]]:
     yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if one["atomic_sums"] else "")
     if one["functions"]:
         yield "functions", f"{', '.join(one['functions'])}: as precise as the libraries are"
+    if "via" in one:
+        yield "via", one["via"]
     if one["axioms"]:
         yield "believed", ", ".join(one["axioms"])
     if one["preconditions"]:
@@ -174,7 +188,9 @@ def total(ledgers: Sequence[Ledger]) -> Iterator[str]:
     """How many machines rest on what."""
     methods = sum((Counter(one["methods"]) for one in ledgers), Counter[str]())
     words = Counter(word for one in ledgers for word in one["outputs"].values())
-    yield f"{len(ledgers)} machines, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
+    theorems = sum("theorem" in one for one in ledgers)
+    said = f"{len(ledgers) - theorems} machines" + (f", {theorems} theorems and lemmas" if theorems else "")
+    yield f"{said}, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
     yield f"  {words.total()} outputs: " + ", ".join(f"{words[w]} {said}" for w, said in WORDS.items())
     yield f"  {sum(one['atomic_sums'] for one in ledgers)} add floats by atomic updates"
     yield f"  {sum(bool(one['promises']) for one in ledgers)} rest on promises about data"

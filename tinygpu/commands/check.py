@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import glob
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +25,9 @@ from tinygpu.record import parts, replace
 from tinygpu.report import report, wants_color
 
 if TYPE_CHECKING:
-    from tinygpu import pipeline
     from tinygpu.pipeline import Loaded
+    from tinygpu.proof.certificate import Certificate
+    from tinygpu.proof.kernel import Theorem as Held
 
 EXAMPLE = "tinygpu check specs/"
 
@@ -65,8 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
         for spec, theorem in stated:
             now(f"checking {theorem.name}")
             believed.append(theorems.judge(spec.path, theorem, arguments.budget, arguments.time))
+            if keep is not None:
+                keep(spec, believed[-1])
             if style == "human":
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
+                because(theorems.reasons(believed[-1]) if arguments.why in ("theorem", "all") else ())
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
@@ -88,7 +92,7 @@ def known_property(arguments: argparse.Namespace) -> None:
         return
     from tinygpu.obligations import PROPERTIES
 
-    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold"})
+    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem"})
     if why in (*names, "all"):
         return
     if why == "-" or glob.glob(why):
@@ -106,38 +110,51 @@ def noted(judged: Judged) -> Judged:
     return replace(judged, diagnostics=notes_of(judged.machine))
 
 
-def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged], None] | None:
+def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged | Believed], None] | None:
     """What writes a certificate of each proof, if that was asked for: its place follows from names alone, and its content from the proof
     alone. Raises TG904 where two machines would have one place."""
     if arguments.certify is None:
         if arguments.smt2:
             raise TinygpuError.of("TG905", "--smt2 goes with --certify", help="say --certify FOLDER --smt2")
         return None
-    from tinygpu import pipeline
-
     folder, owners = Path(arguments.certify), dict[Path, str]()
 
-    def keep(spec: Loaded, judged: Judged) -> None:
-        if not isinstance(judged.verdict, pipeline.Proof):
+    def keep(spec: Loaded, one: Judged | Believed) -> None:
+        title = one.theorem.title if isinstance(one, Believed) else one.machine.title
+        target, owner = place(folder, spec.path, title), f"{title} of {spec.path}"
+        if one.word != "proved":
             return
-        target, owner = place(folder, spec.path, judged.machine), f"{judged.machine.title} of {spec.path}"
         if owners.setdefault(target, owner) != owner:
-            title = f"{target} would be the certificate of {owners[target]} and of {owner}"
-            raise TinygpuError.of("TG904", title, help="certify them into two folders")
-        made = partial(pipeline.certificate, spec, judged.machine, judged.verdict)
-        write(target, pipeline.timely(arguments.time, judged.machine, made).text())
+            said = f"{target} would be the certificate of {owners[target]} and of {owner}"
+            raise TinygpuError.of("TG904", said, help="certify them into two folders")
+        certificate, held = certified(spec, one, arguments.time)
+        write(target, certificate.text())
         if arguments.smt2:
-            write_formulas(judged.verdict, folder / "smt2")
+            write_formulas(held, folder / "smt2")
 
     return keep
 
 
-def write_formulas(proof: pipeline.Proof, folder: Path) -> None:
+def certified(spec: Loaded, one: Judged | Believed, limit: float) -> tuple[Certificate, tuple[Held, ...]]:
+    """The certificate of what is proved, and what the kernel showed of it."""
+    from tinygpu import pipeline
+
+    if isinstance(one, Believed):
+        from tinygpu.algebra.certificate import certify
+
+        assert one.found is not None, "it is proved"
+        return certify(one.theorem, one.found, one.theorem.text(spec.spec.tree)), one.found.claims
+    proof = one.verdict
+    assert isinstance(proof, pipeline.Proof), "it is proved"
+    return pipeline.timely(limit, one.machine, partial(pipeline.certificate, spec, one.machine, proof)), proof.theorems
+
+
+def write_formulas(held: Iterable[Held], folder: Path) -> None:
     """One file for each formula, under its hash."""
     from tinygpu.category.smtlib import name_of
     from tinygpu.proof.certificate import formula
 
-    for text in (formula(theorem.claim) for theorem in proof.theorems):
+    for text in (formula(theorem.claim) for theorem in held):
         target = folder / f"{name_of(text)}.smt2"
         if not target.exists():
             write(target, text)
@@ -160,9 +177,13 @@ def reproduce(judged: Sequence[Judged], target: Path) -> None:
 def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
     """For a person: the line of a machine at once, and what is wrong with it."""
     told(line(judged, width), judged.diagnostics, sources)
-    if why is not None:
-        for sentence in reasons(judged, why):
-            print(f"    {sentence}")
+    because(reasons(judged, why) if why is not None else ())
+
+
+def because(sentences: Iterable[str]) -> None:
+    """Below a line, why."""
+    for sentence in sentences:
+        print(f"    {sentence}")
 
 
 def told(said: str, diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
@@ -220,7 +241,7 @@ def finish(
                     print(f"{t.path}: proved {theorems.heading(t.theorem)}")
             for j in judged:
                 if j.word == "proved":
-                    print(f"{j.path}: proved {j.machine.title} : {j.machine.op.name}")
+                    print(f"{j.path}: proved {j.machine.heading}")
             print(report(found, sources, style), end="\n" if found else "")
         case _:
             show(found, style, sources)
@@ -230,4 +251,5 @@ def as_row(judged: Judged) -> dict[str, object]:
     """A machine's verdict as plain data."""
     machine, facts = judged.machine, parts(judged.facts) if judged.facts else {}
     row = {"file": judged.path, "machine": machine.title, "op": machine.op.name, "verdict": judged.word}
+    row |= {"via": machine.op.via.name} if machine.op.via else {}
     return {**row, "seconds": round(judged.seconds, 4), **facts}

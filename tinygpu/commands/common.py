@@ -27,7 +27,7 @@ from tinygpu.syntax.files import place as place_of
 from tinygpu.syntax.files import read_text as read_text
 
 if TYPE_CHECKING:
-    from tinygpu.model.machine import Machine
+    pass
 
 PROVED, REFUTED, BAD, UNKNOWN = 0, 1, 2, 3
 
@@ -154,12 +154,11 @@ def texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
     return out
 
 
-def place(folder: Path, path: str, machine: Machine) -> Path:
-    """Where the certificate of a machine lies.
+def place(folder: Path, path: str, title: str) -> Path:
+    """Where the certificate of a machine, a theorem or a lemma lies.
 
-    >>> from types import SimpleNamespace
-    >>> place(Path("proofs"), "specs/cast.tgpu", SimpleNamespace(title="narrow[op=f, T=f16]")).as_posix()
+    >>> place(Path("proofs"), "specs/cast.tgpu", "narrow[op=f, T=f16]").as_posix()
     'proofs/cast/narrow_op_f_T_f16.json'
     """
-    name = re.sub(r"\W+", "_", machine.title, flags=re.ASCII).strip("_")
+    name = re.sub(r"\W+", "_", title, flags=re.ASCII).strip("_")
     return folder / ("standard_input" if path == "-" else Path(path).stem) / f"{name}.json"

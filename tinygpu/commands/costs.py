@@ -38,7 +38,7 @@ def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sourc
     shown: list[Any] = []
     for machine in machines:
         if reason := uncounted(machine, arch, device):
-            shown += [f"{machine.title} : {machine.op.name}   {reason}"] * (style != "json")
+            shown += [f"{machine.heading}   {reason}"] * (style != "json")
             continue
         cost, on = cost_of(machine, given, arch, device)
         said = notes(cost, device, on)
@@ -47,7 +47,7 @@ def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sourc
             shown.append({**head, **as_data(cost, device, arch, on), "notes": [as_dict(note) for note in said]})
             continue
         text = report(said, sources, style, wants_color(sys.stdout))
-        shown.append(page(cost, f"{machine.title} : {machine.op.name}", device, arch, on) + f"\n\n{text}" * bool(text))
+        shown.append(page(cost, machine.heading, device, arch, on) + f"\n\n{text}" * bool(text))
     if style == "json":
         print_json({"costs": shown})
     else:

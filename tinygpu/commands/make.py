@@ -99,6 +99,7 @@ def begun(run: Callable[[Machine], T], machines: Sequence[Machine], each: Each) 
 def prove(path: str, limit: float, raising: bool, machine: Machine) -> Part | Wrong:
     """One machine, proved and made ready to be printed."""
     from tinygpu import pipeline
+    from tinygpu.emit.module import surprises
 
     def run() -> Part:
         judged = judge(path, machine, limit=limit)
@@ -106,7 +107,7 @@ def prove(path: str, limit: float, raising: bool, machine: Machine) -> Part | Wr
         if not isinstance(proof, pipeline.Proof):
             return Part(machine.title, judged.word, judged.diagnostics)
         built = pipeline.timely(limit, machine, partial(pipeline.built, proof, machine))
-        return Part(machine.title, judged.word, (*judged.diagnostics, *pipeline.surprises(built)), built)
+        return Part(machine.title, judged.word, (*judged.diagnostics, *surprises(built)), built)
 
     return attempt(f"{machine.title} of {path}", raising, run)
 

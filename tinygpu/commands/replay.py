@@ -37,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.commands.again import failures, replay_all
-    from tinygpu.commands.subjects import subjects, validated
+    from tinygpu.commands.modules import validated
+    from tinygpu.commands.subjects import subjects
     from tinygpu.recheck.solve import cvc5_module
 
     style = arguments.output_format
@@ -101,7 +102,14 @@ def shares(who: Iterable[str]) -> str:
     '2 by both, 1 by z3 alone'
     """
     words = list(who)
-    names = (("both", "by both"), ("z3", "by z3 alone"), ("cvc5", "by cvc5 alone"), ("", "by neither"), ("false", "false"))
+    names = (
+        ("both", "by both"),
+        ("laws", "by laws"),
+        ("z3", "by z3 alone"),
+        ("cvc5", "by cvc5 alone"),
+        ("", "by neither"),
+        ("false", "false"),
+    )
     return ", ".join(f"{words.count(key)} {name}" for key, name in names if words.count(key))
 
 

@@ -65,7 +65,7 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     """Build and run every machine on the same arrays; of each the verdict of its comparison."""
     from tinygpu import pipeline
     from tinygpu.commands.make import module_name, ready, titled
-    from tinygpu.emit.module import launcher_names
+    from tinygpu.emit.module import launcher_names, surprises
     from tinygpu.run.load import load
 
     gpu = arguments.device != "cpu" and gpu_arrays()
@@ -75,7 +75,7 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     limit, last = arguments.time * len(judged), judged[-1].machine
     built = pipeline.timely(limit, last, partial(ready, list(judged)))
     if not gpu:
-        show((d for one in built for d in pipeline.surprises(one)), arguments.output_format)
+        show((d for one in built for d in surprises(one)), arguments.output_format)
     text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built))
     module = load(text, module_name(arguments.path).removesuffix(".py"))
     names = launcher_names([j.machine for j in judged])

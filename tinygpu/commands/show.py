@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = []
     for _, machine in machines:
         for stage in stages:
-            title = f"# {machine.title} : {machine.op.name}" + (f" — {stage}" if len(stages) > 1 else "")
+            title = f"# {machine.heading}" + (f" — {stage}" if len(stages) > 1 else "")
             texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
     print("\n\n".join(text.strip("\n") for text in texts))
     return PROVED

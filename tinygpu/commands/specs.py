@@ -104,7 +104,7 @@ def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagn
 
 def names_of(machine: Machine) -> tuple[str, ...]:
     """What a machine may be asked for by."""
-    return machine.name, machine.title, machine.op.name, machine.op.name.partition("[")[0]
+    return machine.name, machine.title, machine.op.name, machine.op.family
 
 
 def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:
@@ -157,8 +157,7 @@ def judge_light(
 
 def line(judged: Judged, width: int) -> str:
     """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
-    name = f"{judged.machine.title} : {judged.machine.op.name}"
-    said = f"{judged.word:<8} {name:<{width}}"
+    said = f"{judged.word:<8} {judged.machine.heading:<{width}}"
     if judged.facts is not None:
         said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {judged.seconds:.2f} s)"
     elif judged.diagnostics:
@@ -168,7 +167,7 @@ def line(judged: Judged, width: int) -> str:
 
 def width_of(machines: Iterable[Machine]) -> int:
     """The width of the column of names."""
-    return max((len(f"{m.title} : {m.op.name}") for m in machines), default=0)
+    return max((len(m.heading) for m in machines), default=0)
 
 
 def exit_code(words: Iterable[str]) -> int:

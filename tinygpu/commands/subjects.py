@@ -1,8 +1,7 @@
 """What can be replayed: machines with the text of their program, from specs, certificates and emitted modules.
 
 Comes in: paths as typed. Goes out: a `Subject` for each machine; what is wrong with a module. The one idea: whatever a path is, what is replayed is a
-program's own text with its op, so that nothing but that text is believed. A module is a function of its programs, so nobody has to understand an edit to
-see it: all of it (names, imports, kernels, launchers, helpers, sentences) is written again from the programs alone, and compared.
+program's own text with its op, so that nothing but that text is believed.
 """
 
 from __future__ import annotations
@@ -11,23 +10,21 @@ import ast
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu import pipeline, runtime
+from tinygpu import pipeline
 from tinygpu.commands.common import find, place, read_text
-from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
-from tinygpu.model.machine import Machine
-from tinygpu.model.op import said
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.source import said
 from tinygpu.program.step import Program
-from tinygpu.proof.certificate import Certificate, misnamed, program_text, sha
+from tinygpu.proof.certificate import Certificate, program_text, sha
 from tinygpu.proof.certificate import read as read_certificate
 from tinygpu.proof.summary import INTRODUCES
 from tinygpu.record import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from tinygpu.emit.module import Built
+    pass
 
 
 INVALID = "TG910"
@@ -36,13 +33,13 @@ INVALID = "TG910"
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A machine to replay: its program, as text and read; its certificate, if there is one; what does not agree; `promised` is the hash
-    that an emitted module names, `alone` the program of its CPU kernels, and `module` the whole text."""
+    that an emitted module names, `alone` the program of its CPU kernels, and `module` the whole text. A theorem or a lemma has no program."""
 
     path: str
     machine: str
     op: str
     text: str
-    program: Program
+    program: Program | None
     certificate: Certificate | None = None
     problems: tuple[Diagnostic, ...] = ()
     promised: str = ""
@@ -96,7 +93,10 @@ def of_certificate(path: str, text: str) -> Subject:
     """A certificate alone: its own program is what is replayed."""
     try:
         found = read_certificate(text)
-        (machine,) = pipeline.load_text(found.program, path).machines
+        inside = pipeline.load_text(found.program, path)
+        if not inside.machines:
+            return _of_theorem(path, found, inside)
+        (machine,) = inside.machines
         program = pipeline.program(machine)
         if program_text(program) != found.program:
             raise ValueError("its program is not written as it would be")
@@ -106,11 +106,38 @@ def of_certificate(path: str, text: str) -> Subject:
     return Subject(path, found.machine, found.op, found.program, program, found, problems)
 
 
+def _of_theorem(path: str, found: Certificate, inside: pipeline.Loaded) -> Subject:
+    """A certificate of a theorem or a lemma, the last that its text states. Raises ValueError."""
+    from tinygpu.algebra.certificate import differs
+
+    every = inside.spec.stated
+    if not every or every[-1].text(inside.spec.tree) != found.program:
+        raise ValueError("its text is not written as it would be")
+    problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in differs(found, every[-1]))
+    return Subject(path, found.machine, found.op, found.program, None, found, problems)
+
+
+def _theorems(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
+    """The lemmas and theorems of a spec."""
+    for one in spec.spec.stated:
+        text, file = one.text(spec.spec.tree), place(proofs, spec.path, one.title)
+        certificate, problems = None, tuple[Diagnostic, ...]()
+        if os.path.isfile(file):
+            try:
+                certificate = read_certificate(read_text(str(file)))
+                problems = _of_theorem(str(file), certificate, pipeline.load_text(certificate.program, str(file))).problems
+                problems += () if certificate.program == text else (_stale(file, "text", one.title),)
+            except (ValueError, TinygpuError) as error:
+                problems = (Diagnostic(INVALID, f"{file}: {error}"),)
+        yield Subject(spec.path, one.title, one.said, text, None, certificate, problems)
+
+
 def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
-    """Every machine of a spec, with its certificate from the folder of proofs where there is one."""
+    """Every theorem, lemma and machine of a spec, with its certificate from the folder of proofs where there is one."""
+    yield from _theorems(spec, proofs)
     for machine in spec.machines:
         program = pipeline.program(machine)
-        text, file = program_text(program), place(proofs, spec.path, machine)
+        text, file = program_text(program), place(proofs, spec.path, machine.title)
         certificate, problems = None, list[Diagnostic]()
         if os.path.isfile(file):  # a name that is too long is none
             try:
@@ -182,95 +209,3 @@ def launcher(path: str, name: str, docstring: str) -> Subject:
         raise TinygpuError.of(INVALID, said)
     hash_ = promised[1] if promised else "none"
     return Subject(path, name, program.op.name, program_text(program), program, None, (), hash_, alone)
-
-
-# ── modules written again ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-CODE = "TG824"
-Choice = tuple[str, tuple[tuple[str, str], ...], str]  # a machine's name, its variant, its op
-TITLE = re.compile(r"Kernels of (.*?), emitted by tinygpu;", re.DOTALL)
-MACHINE = re.compile(
-    r"^  (?P<name>\w+)(?:\[(?P<variant>\w+=\w+(?:, \w+=\w+)*)\])? : (?P<op>\w+(?:\[\w+\])?)$", re.MULTILINE | re.ASCII
-)
-
-
-def differs(text: str, path: str) -> Diagnostic | None:
-    """The first line of a module that this version would not write; None where it would write all of it."""
-    wanted = rewritten(text, path)
-    if text == wanted:
-        return None
-    helps = ("build it again from its spec, with this version of tinygpu",)
-    if wanted is None:
-        title = f"{path} does not say what it is made of, or names its programs otherwise, or they are not proved"
-        return Diagnostic(CODE, title, (Label(Span(path, 0, 0, 1, 1, 1, 1), "here"),), "error", helps=helps)
-    ours, theirs = text.split("\n"), wanted.split("\n")
-    at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
-    start, line = sum(len(one) + 1 for one in ours[:at]), ours[at] if at < len(ours) else ""
-    span = Span(path, min(start, len(text)), min(start + len(line), len(text)), at + 1, 1, at + 1, len(line) + 1)
-    note = f"for its programs this version writes: {theirs[at].strip()!r}" if at < len(theirs) else "there the module ends"
-    title = f"{path} is not what is written for its programs"
-    return Diagnostic(CODE, title, (Label(span, "this line is another one"),), "error", notes=(note,), helps=helps)
-
-
-def rewritten(text: str, path: str) -> str | None:
-    """What this version writes for the programs that a module names; None where it does not name them, names them otherwise than they are
-    named, or they are not proved. Raises TinygpuError where the text, or a program in it, cannot be read."""
-    spec, machines = made_of(text, path)
-    return pipeline.module(spec, machines) if machines else None
-
-
-def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...]]:
-    """The spec that a module names, and its machines, proved again; none where there is anything wrong with one of them."""
-    tree = parsed(path, text)
-    opening = ast.get_docstring(tree) or ""
-    title = TITLE.match(opening)
-    if title is None:
-        return "", ()
-    listed = opening[title.end() :].partition("\n\n")[2].partition("\n\n")[0]
-    machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
-    return title[1], with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
-
-
-@lru_cache(maxsize=4)
-def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> tuple[Built, ...]:
-    """Machines, each with the docstring that holds its programs; none where one is not as it is named, or not proved."""
-    found: list[Built] = []
-    if len(machines) != len(docstrings):
-        return ()
-    for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
-        said = launcher(spec, name, docstring)
-        one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
-        made = None if misnamed(one.title, op, said.program) else pipeline.rebuilt(one, said.program, said.alone)
-        found += [made] if made else []
-    return tuple(found) if len(found) == len(machines) else ()
-
-
-def variant(text: str) -> tuple[tuple[str, str], ...]:
-    """`op=relu, T=f16`, the choice of a machine that serves several."""
-    return tuple((key, value) for key, _, value in (part.partition("=") for part in text.split(", ") if part))
-
-
-# ── and read back ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
-    """For each module what is wrong with it. It is what this version writes for the programs that it names, to the character, or it is not
-    looked at further; then its launchers and kernels are followed along these programs."""
-    out: dict[str, tuple[Diagnostic, ...]] = {}
-    for path, text in {s.path: s.module for s in found if s.promised}.items():
-        if other := differs(text, path):
-            out[path] = (other,)
-            continue
-        _, machines = made_of(text, path)
-        on_gpu = (*beside(path), *pipeline.validate(text, machines, path))
-        out[path] = on_gpu or pipeline.validate_cpu(text, machines, path)
-    return out
-
-
-def beside(path: str) -> Iterator[Diagnostic]:
-    """What is to be said of the runtime in the folder of a module: it is the one that this version writes."""
-    file = Path(path).with_name(f"{runtime.NAME}.py")
-    if file.is_file() and file.read_bytes() != runtime.text().encode():
-        helps = ("build the module again, with this version of tinygpu",)
-        yield Diagnostic("TG821", f"{file} is not the runtime of this version", verdict="error", helps=helps)

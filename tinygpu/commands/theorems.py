@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
+    from tinygpu.algebra.verdict import Known
     from tinygpu.model.lemma import Lemma
     from tinygpu.model.theorem import Theorem
     from tinygpu.pipeline import Loaded
@@ -22,28 +23,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A theorem and what came of checking it; where it is proved, by how many steps of laws, with how many obligations beside."""
+    """A theorem and what came of checking it; where it is proved, by which laws, with which obligations beside."""
 
     path: str
     theorem: Theorem | Lemma
     word: str
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
-    laws: int = 0
-    obligations: int = 0
+    found: Known | None = field(default=None, repr=False)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Instances of laws, and obligations."""
+        return (self.found.steps, len(self.found.claims)) if self.found else (0, 0)
 
     @property
     def row(self) -> dict[str, object]:
         """As plain data."""
         row = {"file": self.path, "theorem": self.theorem.name, "about": self.theorem.said}
-        return {**row, "verdict": self.word, "seconds": round(self.seconds, 4), "laws": self.laws, "obligations": self.obligations}
+        return {
+            **row,
+            "verdict": self.word,
+            "seconds": round(self.seconds, 4),
+            **dict(zip(("laws", "obligations"), self.counts, strict=True)),
+        }
 
 
 def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Theorem | Lemma], ...]:
     """The lemmas and theorems of some specs: all, or those of these names or of these ops."""
-    every: list[tuple[Loaded, Theorem | Lemma]] = []
-    for spec in specs:
-        every += [*((spec, lemma) for lemma in spec.spec.lemmas), *((spec, theorem) for theorem in spec.spec.theorems)]
+    every = [(spec, one) for spec in specs for one in spec.spec.stated]
     return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
 
 
@@ -63,7 +71,7 @@ def judge(path: str, theorem: Theorem | Lemma, budget: int | None = None, limit:
     seconds = time.perf_counter() - start
     if isinstance(found, Diagnostic):
         return Believed(path, theorem, found.verdict, (found,), seconds)
-    return Believed(path, theorem, "proved", (), seconds, found.steps, len(found.claims))
+    return Believed(path, theorem, "proved", (), seconds, found)
 
 
 def heading(theorem: Theorem | Lemma) -> str:
@@ -76,4 +84,15 @@ def line(one: Believed, width: int) -> str:
     said = f"{one.word:<8} {heading(one.theorem):<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
-    return f"{said}  {one.theorem.sizes}  ({one.laws} laws, {one.obligations} obligations, {one.seconds:.2f} s)"
+    laws, obligations = one.counts
+    return f"{said}  {one.theorem.sizes}  ({laws} laws, {obligations} obligations, {one.seconds:.2f} s)"
+
+
+def reasons(one: Believed) -> list[str]:
+    """How often which law, and each obligation beside them with how it was settled."""
+    from tinygpu.algebra.certificate import laws
+    from tinygpu.proof.certificate import entries
+
+    if one.found is None:
+        return []
+    return [f"{e.sentence}  [{e.method}]" for e in (*laws(one.found), *entries(one.found.claims))]

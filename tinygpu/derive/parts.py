@@ -23,7 +23,8 @@ from tinygpu.derive.stage import read_at_all
 from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.model import machine as model
 from tinygpu.model.extent import same
-from tinygpu.model.op import Tensor, words
+from tinygpu.model.op import Tensor
+from tinygpu.model.source import words
 from tinygpu.model.tile import BLOCK
 from tinygpu.program.read import Reader
 from tinygpu.program.space import WORKSPACE

@@ -13,6 +13,7 @@ from functools import cache
 
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.derive.unpack import unpack
+from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
@@ -21,11 +22,13 @@ from tinygpu.emit.python import Lines, docstring, identifiers
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
+from tinygpu.model.problems import Problems
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
 from tinygpu.schedule.contract import table
+from tinygpu.schedule.cpu import as_it_is
 
 OURS = (
     *("np", "njit", "prange", "get_num_threads", "Array", "Any", "TypeAlias", "annotations", "runtime", "os", "sys"),
@@ -71,12 +74,21 @@ def emit(title: str, machines: Sequence[Built]) -> str:
         spaces = unpack(alone[name]).workspaces
         keys = [hashlib.sha256(kernel.encode()).hexdigest() for kernel in kernels]
         launcher = launcher_source(program, table(program, built.limits, spaces, built.cpu_limits, keys), header(built))
-        lines += [_rule(f"{built.machine.title} : {built.machine.op.name}"), ""]
+        lines += [_rule(built.machine.heading), ""]
         for text_ in (cached(cpu[name]), *kernels, launcher):
             lines += [text_.strip(), "", ""]
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def surprises(built: Built) -> tuple[Diagnostic, ...]:
+    """What nobody may expect of the CPU kernels: that they are the program as it is, as no layout of it is proved."""
+    message = as_it_is(built.cpu or built.program)
+    problems = Problems()
+    if message:
+        problems.say(message, built.machine.span, verdict="note", machine=built.machine.title, op=built.machine.op.name)
+    return tuple(problems.warnings)
 
 
 def kernel_texts(built: Built) -> tuple[tuple[str, str], ...]:
@@ -114,7 +126,9 @@ def header(built: Built) -> tuple[str, ...]:
     op, program = built.machine.op, built.program
     arrays = [_array(op, t.name) for t in op.tensors] + [_space(w) for w in program.workspaces]
     where = tuple(dict.fromkeys(w for w in (*op.where, *program.where) if not of_data(w)))
-    paragraphs = ["\n".join(equations(op)), "\n".join(arrays)]
+    paragraphs = ["\n".join(equations(op.meant)), "\n".join(arrays)]
+    if op.via is not None:
+        paragraphs.insert(1, "\n".join([f"By the theorem {op.via.name} ({op.via.said}) computed as", *equations(op)]))
     if where:
         paragraphs.append("Only where " + " and ".join(map(text, where)) + "; anything else is refused.")
     paragraphs.append(promised(program))
@@ -194,7 +208,7 @@ def _rule(title: str) -> str:
 
 def opening(title: str, machines: Sequence[Built], uses: Sequence[str]) -> list[str]:
     """The module's docstring."""
-    names = "\n".join(f"  {b.machine.title} : {b.machine.op.name}" for b in machines)
+    names = "\n".join(f"  {b.machine.heading}" for b in machines)
     bounds, data = errors(uses), any(way == "arrays" for b in machines for *_, way in rows(b.program))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",

@@ -37,18 +37,13 @@ class Group:
     members: tuple[tuple[str, Machine], ...]
 
 
-def family(machine: Machine) -> str:
-    """The op's name without the dtype of its family."""
-    return machine.op.name.partition("[")[0]
-
-
 def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, ...]:
     """`machines → groups`, in order of first mention; no name is one of `taken`."""
     served: dict[str, set[str]] = {}
     sorted_out: dict[tuple[str, str], list[Machine]] = {}
     for machine in machines:
-        served.setdefault(machine.name, set()).add(family(machine))
-        sorted_out.setdefault((machine.name, family(machine)), []).append(machine)
+        served.setdefault(machine.name, set()).add(machine.op.family)
+        sorted_out.setdefault((machine.name, machine.op.family), []).append(machine)
     arguments = {name for m in machines for name in (*m.op.sizes, *(t.name for t in m.op.tensors))}
     used = set(taken) | {a for a in arguments if a.endswith(PARTS[1:])}  # an argument that would hide the kernel it is given to
     found: list[Group] = []

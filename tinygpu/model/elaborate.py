@@ -25,10 +25,12 @@ from tinygpu.model.lemma import Lemma, lemma_of
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
-from tinygpu.model.op import Op, Tensor, Variant, source, variants, without_states
+from tinygpu.model.op import Op, Tensor, without_states
 from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
+from tinygpu.model.served import Instance, Served, instances_of
+from tinygpu.model.source import source, variants
 from tinygpu.model.theorem import Theorem, theorem_of
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
@@ -54,6 +56,11 @@ class Spec:
     lemmas: tuple[Lemma, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
+    @property
+    def stated(self) -> tuple[Theorem | Lemma, ...]:
+        """The lemmas, then the theorems."""
+        return (*self.lemmas, *self.theorems)
+
     def op(self, name: str) -> Op:
         """The op of that name. Raises KeyError."""
         return {o.name: o for o in self.ops}[name]
@@ -62,17 +69,6 @@ class Spec:
         """The machine of that title (`saxpy_v4`, `relu_v4[T=f16]`), or the first of that name. Raises KeyError."""
         names = {m.name: m for m in reversed(self.machines)}
         return {**names, **{m.title: m for m in self.machines}}[title]
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An op to serve, and the variant that names it."""
-
-    op: Op
-    variant: Variant
-
-
-Served = Mapping[str, list[Instance] | None]
 
 
 def elaborate(file: tree.File) -> Spec:
@@ -95,26 +91,27 @@ def elaborate(file: tree.File) -> Spec:
         for one in every.declarations:
             if isinstance(one, kinds):
                 _once(problems.enter(one), seen, problems)
+    meant = (lemma_of(problems.enter(d), scope) for d in file.declarations if isinstance(d, tree.Lemma))
+    lemmas = tuple(lemma for lemma in meant if lemma is not None)
+    theorems = {name: one and replace(one, lemmas=lemmas) for name, one in _theorems(file, served, problems).items()}
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
-            before, instances = len(problems), _instances(problems.enter(declaration), served, problems)
+            before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)
             made = _machines(declaration, instances, params, problems, instructions)
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
-    meant = (lemma_of(problems.enter(d), scope) for d in file.declarations if isinstance(d, tree.Lemma))
-    lemmas = tuple(lemma for lemma in meant if lemma is not None)
-    theorems = tuple(replace(one, lemmas=lemmas) for one in _theorems(file, served, problems))
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), theorems, lemmas, file)
+    stated = tuple(one for one in theorems.values() if one is not None)
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, file)
     problems.stop(spec)
     return spec
 
 
-def _theorems(file: tree.File, served: Served, problems: Problems) -> tuple[Theorem, ...]:
-    """The theorems of a file; one of an op that is wrong is passed over."""
+def _theorems(file: tree.File, served: Served, problems: Problems) -> dict[str, Theorem | None]:
+    """The theorems of a file by name; None for one that is wrong, or of an op that is."""
     ops = {name: None if several is None else [i.op for i in several] for name, several in served.items()}
     stated = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Theorem))
-    return tuple(made for one in stated if (made := theorem_of(one, ops, problems)) is not None)
+    return {one.name: theorem_of(one, ops, problems) for one in stated}
 
 
 def _constant(params: Params) -> dict[str, tree.Param]:
@@ -162,22 +159,6 @@ def _once(
     if name in names:
         problems.say("TG102.name", place, names[name], name=name, kind=f"{'an' if kind == 'op' else 'a'} {kind}")
     names.setdefault(name, place)
-
-
-def _instances(machine: tree.Machine, served: Served, problems: Problems) -> list[Instance]:
-    """The ops that a machine serves; the op is part of the variant where there are several."""
-    found: list[Instance] = []
-    for place, name in enumerate(machine.ops):
-        if name.name in (other.name for other in machine.ops[:place]):
-            problems.say("TG102.operation", name.span, name=name.name)
-            continue
-        if name.name not in served:
-            message = "TG105.operation" if served else "TG105.none"
-            problems.say(message, name.span, near=served, name=name.name, known=sorted(served))
-        for instance in served.get(name.name) or ():
-            choice = (("op", name.name),) if len(machine.ops) > 1 else ()
-            found.append(Instance(instance.op, (*choice, *instance.variant)))
-    return found
 
 
 # ── machines ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,9 +16,10 @@ from tinygpu.model.bulk import too_long, too_many, too_wide
 from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import needed, with_divisors
-from tinygpu.model.op import Op, Tensor, variants
+from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN
 from tinygpu.model.scope import SPECIAL, Scope
+from tinygpu.model.source import variants
 from tinygpu.model.value import condition, index
 from tinygpu.model.view import VIEW
 from tinygpu.record import replace

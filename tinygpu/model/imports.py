@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.op import words
 from tinygpu.model.problems import Problems
 from tinygpu.model.ranks import without_ranks
+from tinygpu.model.source import words
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text

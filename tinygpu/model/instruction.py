@@ -19,9 +19,10 @@ from tinygpu.category.term import Const, reads
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER, Digit, Digits, Instruction, Operand
 from tinygpu.model.elaborate_op import elaborate_op
-from tinygpu.model.op import Op, variants
+from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head, listing
 from tinygpu.model.scope import Scope
+from tinygpu.model.source import variants
 from tinygpu.model.tensor_memory import instruction_descriptor, misfits, unshared
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace

@@ -17,6 +17,7 @@ from tinygpu.model.monoid import built_in
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import head
 from tinygpu.model.scope import Scope
+from tinygpu.model.source import stated
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import rewritten
@@ -39,6 +40,10 @@ class Lemma:
     def title(self) -> str:
         """As machines have one."""
         return self.name
+
+    def text(self, file: tree.File) -> str:
+        """With whatever it names, as a spec of its own; `file` declares it."""
+        return stated(file, tree.Lemma, self.name)
 
     @property
     def said(self) -> str:

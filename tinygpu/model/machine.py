@@ -91,6 +91,11 @@ class Machine:
     use: Use | None = None
 
     @property
+    def heading(self) -> str:
+        """What it is, and of what: `matmul_tile[BM=64] : matmul`, `tiles : attention via flash`."""
+        return f"{self.title} : {self.op.name}" + (f" via {self.op.via.name}" if self.op.via else "")
+
+    @property
     def by_hand(self) -> bool:
         """Whether its steps are those of a text, its own or the one that an instruction makes, and not of one thread for each point."""
         return self.program is not None or self.use is not None

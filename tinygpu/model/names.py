@@ -9,7 +9,7 @@ so a name is its term wherever it stands. What is put in bears the place of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinygpu.category.monoid import is_built_in
@@ -20,6 +20,7 @@ from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
 from tinygpu.model.scope import SPECIAL
+from tinygpu.model.source import computed
 from tinygpu.record import dataclass, field, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_expr
@@ -47,9 +48,8 @@ def without_names(file: tree.File, problems: Problems) -> tuple[tree.File, Names
     params = {d.name: d for d in file.declarations if isinstance(d, tree.Param)}
     for one in names.defs.values():
         names.lawful(one, params)
-    ops = {d.name: d for d in file.declarations if isinstance(d, tree.Op)}
     kept = (d for d in file.declarations if not isinstance(d, tree.Def))
-    made = tuple(names.declaration(problems.enter(d), ops, params) for d in kept)
+    made = tuple(names.declaration(problems.enter(d), computed(d, file.declarations), params) for d in kept)
     return replace(problems.enter(file), declarations=made), names
 
 
@@ -73,11 +73,10 @@ class Names:
     shapes: dict[str, set[tuple[tree.Expr, ...]]] = field(default_factory=dict)
     extents: dict[str, tree.Expr] = field(default_factory=dict)
 
-    def declaration(self, one: Any, ops: Mapping[str, tree.Op], params: Mapping[str, tree.Param]) -> Any:
-        """A declaration without names for terms."""
+    def declaration(self, one: Any, served: Sequence[tree.Op], params: Mapping[str, tree.Param]) -> Any:
+        """A declaration without names for terms; `served` are the ops that a machine computes."""
         if not self.defs and not any(isinstance(node, SHORT) for node in nodes(one)):
             return one
-        served = [ops[name.name] for name in one.ops if name.name in ops] if isinstance(one, tree.Machine) else []
         around = (*((op.inputs, op.outputs) for op in served), *params.values())
         self.taken = {name: (kind, span) for name, kind, span in binders((one, *around))}
         before = len(self.problems)

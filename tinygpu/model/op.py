@@ -1,16 +1,14 @@
-"""Operations: the compute object. Tensors over sizes, the equations that define the outputs, and the declarations that it was made of.
+"""Operations: the compute object. Tensors over sizes, the equations that define the outputs.
 
-Comes in: a syntax tree, through `model.elaborate_op`. Goes out: names resolved, dtypes checked, every index with its extent; and the params,
-monoids and the op without a family, as a text of its own needs them. The one idea: an equation is a target cell over index axes and one
-term of `category.term`, in which reductions are folds; what was elaborated can be said again, so a proof says what it is a proof of.
+Comes in: a syntax tree, through `model.elaborate_op`. Goes out: names resolved, dtypes checked, every index with its extent. The one idea: an equation is a target
+cell over index axes and one term of `category.term`, in which reductions are folds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tinygpu.category.monoid import Carrier, monoids_on, spine
 from tinygpu.category.term import (
@@ -30,13 +28,13 @@ from tinygpu.category.term import (
     tensors,
 )
 from tinygpu.diagnostic import NOWHERE, Span
-from tinygpu.record import dataclass, field, fields, replace
+from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.format import format_file
-from tinygpu.syntax.node import nodes, rewritten
 
-Declared = tree.Param | tree.Monoid | tree.Instruction | tree.Op
-Variant = tuple[tuple[str, str], ...]  # what a variable of a family, or a param, is
+if TYPE_CHECKING:
+    from tinygpu.model.theorem import Theorem
+
+Declared = tree.Param | tree.Monoid | tree.Instruction | tree.Op | tree.Lemma | tree.Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,8 @@ class Op:
     """A compute object. `sizes` in order of first use; `where` are guards over the sizes.
 
     `promises` are guards over the values of inputs, such as `all[t] 0 <= idx[t]`: assumed, and checked by a call on request.
-    `monoids` are those that its file declares. `source` is what it was made of, if it was.
+    `monoids` are those that its file declares. `source` is what it was made of, if it was. `via` is the theorem by which the equations, its right side's,
+    are those of the op of this name, its left side.
     """
 
     name: str
@@ -107,6 +106,17 @@ class Op:
     promises: tuple[Term, ...] = ()
     monoids: tuple[Carrier, ...] = ()
     source: tuple[Declared, ...] = field(default=(), compare=False, repr=False)
+    via: Theorem | None = None
+
+    @property
+    def family(self) -> str:
+        """The name without the dtype of its family."""
+        return self.name.partition("[")[0]
+
+    @property
+    def meant(self) -> Op:
+        """The op that callers know it as: itself, or the left side of its theorem."""
+        return self.via.left if self.via else self
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -190,75 +200,3 @@ def without_states(op: Op) -> Op:
     states = {e.target for e in op.states}
     equations = tuple(e for e in op.equations if e.target not in states)
     return replace(op, equations=equations, intermediates=tuple(t for t in op.intermediates if t.name not in states))
-
-
-# ── its declarations ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def variants(op: tree.Op) -> tuple[Variant, ...]:
-    """A dtype for the variable of each family: every choice, the last variable's first.
-
-    >>> from tinygpu.syntax.parse import parse
-    >>> file = parse("op f[S in {f16, f32}, T in {f64}](x: S[n]) -> (y: T[n]) { y[i] = T(x[i]) }")
-    >>> variants(file.declarations[0])
-    ((('S', 'f16'), ('T', 'f64')), (('S', 'f32'), ('T', 'f64')))
-    """
-    names = [family.variable for family in op.families]
-    choices = product(*(family.choices for family in op.families))
-    return tuple(tuple(zip(names, dtypes, strict=True)) for dtypes in choices)
-
-
-def source(file: tree.File, op: tree.Op, variant: Variant = ()) -> tuple[Declared, ...]:
-    """The params, monoids and instructions of the file, and the op with dtypes for the variables of its families.
-
-    >>> from tinygpu.syntax.parse import parse
-    >>> file = parse("op f[T in {f16, f32}](x: T[n]) -> (y: f32[n]) { y[i] = f32(x[i]) }")
-    >>> (plain,) = source(file, file.declarations[0], (("T", "f16"),))
-    >>> plain.families, plain.inputs[0].dtype
-    ((), 'f16')
-    """
-    beside = (d for d in file.declarations if isinstance(d, tree.Param | tree.Monoid | tree.Instruction))
-    shared = [d for d in beside if not isinstance(d, tree.Param) or d.value is not None]
-    if not op.families:
-        return (*shared, op)
-    dtypes = dict(variant)
-
-    def change(node: Any) -> Any:
-        match node:
-            case tree.TensorDecl(dtype=name) if name in dtypes:
-                return replace(node, dtype=dtypes[name])
-            case tree.Call(function=name) if name in dtypes:
-                return replace(node, function=dtypes[name])
-        return node
-
-    return (*shared, replace(rewritten(op, change), families=()))
-
-
-def needed(declared: tuple[Declared, ...], *users: object) -> tuple[Declared, ...]:
-    """Those of the declarations that are ops, that `users` name, or that one of these names."""
-    used = words((*users, *(d for d in declared if isinstance(d, tree.Op))))
-    found: dict[str, Declared] = {}
-    while more := [d for d in declared if d.name not in found and (isinstance(d, tree.Op) or d.name in used)]:
-        found.update((d.name, d) for d in more)
-        used |= words(tuple(more))
-    return tuple(d for d in declared if d.name in found)
-
-
-def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
-    """Whether a dtype stands in the op of these declarations: its tensors have it, or it converts to it."""
-    return any(dtype in words(d) for d in declared if isinstance(d, tree.Op))
-
-
-def said(file: tree.File, name: str) -> str:
-    """The text of a machine with its ops and whatever they name, in the one style, without comments."""
-    machine = next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name)
-    ops = {op.name for op in machine.ops}
-    declared = [d for d in file.declarations if isinstance(d, Declared)]
-    mine = needed(tuple(d for d in declared if not isinstance(d, tree.Op) or d.name in ops), machine)
-    return format_file(tree.File((*mine, machine)))
-
-
-def words(tree_: object) -> set[str]:
-    """Every name in a tree."""
-    values = [getattr(node, field.name) for node in nodes(tree_) for field in fields(node)]
-    return {word for value in values for word in (value if isinstance(value, tuple) else (value,)) if isinstance(word, str)}

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
-from tinygpu.model.op import Op, words
+from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head
+from tinygpu.model.source import words
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes

@@ -16,6 +16,7 @@ from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
+from tinygpu.model.source import stated
 from tinygpu.model.value import condition, index
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
@@ -41,10 +42,14 @@ class Theorem:
         """As machines have one."""
         return self.name
 
+    def text(self, file: tree.File) -> str:
+        """With whatever it names, as a spec of its own; `file` declares it."""
+        return stated(file, tree.Theorem, self.name)
+
     @property
     def said(self) -> str:
         """What it is about, `A == B`."""
-        return f"{self.left.name.partition('[')[0]} == {self.right.name.partition('[')[0]}"
+        return f"{self.left.family} == {self.right.family}"
 
     @property
     def sizes(self) -> str:

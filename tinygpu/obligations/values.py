@@ -42,8 +42,9 @@ from tinygpu.record import replace
 
 
 def where_defined(op: Op) -> tuple[str, ...]:
-    """Where the equations of an op have values: a condition for each operation on data that may have none."""
-    found: dict[str, None] = {}
+    """Where the equations of an op have values: a condition for each operation on data that may have none. One side of a theorem has a value where the
+    other one has."""
+    op, found = op.meant, dict[str, None]()
     numbers: set[str] = set()  # tensors of which it has been said that they are
     infinite = perhaps_infinite(op, numbers)
     for equation in op.equations:

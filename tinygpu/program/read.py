@@ -15,9 +15,10 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import names_in
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
-from tinygpu.model.op import Op, Tensor, words
+from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
+from tinygpu.model.source import words
 from tinygpu.model.value import condition
 from tinygpu.model.work import CLUSTER, LEVELS, extent_of
 from tinygpu.program.arrays import names_of

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from tinygpu.category.term import Axis
-from tinygpu.model.op import needed
+from tinygpu.model.source import needed
 from tinygpu.model.work import CLUSTER
 from tinygpu.program.declared import to_array
 from tinygpu.program.expression import expression
@@ -44,17 +44,18 @@ def render_machine(program: Program) -> str:
 
 
 def to_machine(program: Program) -> tree.Machine:
-    """`program → machine NAME : OP { work … program { … } }`: an explicit machine with the same program."""
+    """`program → machine NAME : OP via THEOREM { work … program { … } }`: an explicit machine with the same program."""
     name = plain_name(program.name)
     where = tuple(expression(guard) for guard in program.where if guard not in program.op.where)
     work = () if several(program) else (tree.Work(levels(program.launches[0])),)
     work = of_cpu(work) if program.arch == CPU else work
     return tree.Machine(
         name,
-        (tree.Name(program.op.name.partition("[")[0]),),
+        (tree.Name(program.op.family),),
         (*work, tree.ProgramClause(program_statements(program))),
         program.arch or None,
         where,
+        tree.Name(program.op.via.name) if program.op.via else None,
     )
 
 

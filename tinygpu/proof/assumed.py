@@ -29,6 +29,7 @@ from tinygpu.category.term import (
     tensors,
     walk,
 )
+from tinygpu.model.op import Op
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.named import element, inlined
 from tinygpu.obligations.shape import put
@@ -60,14 +61,18 @@ class Numerics:
 
 def numerics_of(program: Program) -> Numerics:
     """`Program → Numerics`."""
-    terms = [t for e in program.op.equations for t in walk(e.value)]
-    terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold.monoid) for t in walk(part)]
-    functions = sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS})
-    outputs = {t.name: word(program, t.name) for t in program.op.outputs}
+    outputs = {t.name: OVER_REALS if program.op.via else word(program, t.name) for t in program.op.outputs}
     said, needed = sentence(program, set(outputs.values())), where_defined(program.op)
     if needed:  # else elements such as `log(x[i])` where `x[i] <= 0` would be spoken of
         said += f" The equation has a value where {' and '.join(needed)}; elsewhere anything may be stored."
-    return Numerics(outputs, tuple(functions), atomic(program), said)
+    return Numerics(outputs, approximated(program.op), atomic(program), said)
+
+
+def approximated(op: Op) -> tuple[str, ...]:
+    """The functions of its equations that libraries approximate."""
+    terms = [t for e in op.equations for t in walk(e.value)]
+    terms += [t for fold in terms if isinstance(fold, Fold) for part in parts_of(fold.monoid) for t in walk(part)]
+    return tuple(sorted({t.op for t in terms if isinstance(t, App) and t.op in FUNCTIONS} - {*EXACT_FUNCTIONS}))
 
 
 def word(program: Program, tensor: str) -> str:

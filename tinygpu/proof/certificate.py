@@ -19,7 +19,7 @@ import z3
 from tinygpu.category.smtlib import name_of, script
 from tinygpu.category.term import DTYPES, Term, variables
 from tinygpu.category.term import text as spoken
-from tinygpu.model.op import declares
+from tinygpu.model.source import declares
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.program.render import plain_name, render_machine, standalone
 from tinygpu.program.step import Program
@@ -28,7 +28,7 @@ from tinygpu.proof.kernel import Proof, Theorem
 from tinygpu.record import dataclass, parts
 
 VERSION = 2
-METHODS = ("structure", "z3", "model")
+METHODS = ("structure", "z3", "model", "law")
 TITLE = re.compile(
     r"(\w+)(?:\[((?:\w+=)?\w+(?:, (?:\w+=)?\w+)*)\])?", re.ASCII
 )  # `cast_v8[op=narrow, T=f16]`, and its op: `narrow[f16]`
@@ -101,7 +101,7 @@ def misnamed(machine: str, op: str, program: Program) -> tuple[str, ...]:
     """What a title and the name of an op say otherwise than the program that they are said of. Its name is the title with other signs. The op
     of a family has the dtype that the title chooses, and is declared with it; what params the title chooses is seen in no program."""
     found = []
-    title, name, own = TITLE.fullmatch(machine), TITLE.fullmatch(op), program.op.name.partition("[")[0]
+    title, name, own = TITLE.fullmatch(machine), TITLE.fullmatch(op), program.op.family
     if title is None or plain_name(machine) != plain_name(program.name):
         found.append(f"it is of a machine {machine!r}, its program of {program.name!r}")
     chosen = dict(part.rpartition("=")[::2] for part in ((title and title[2]) or "").split(", "))
@@ -137,7 +137,7 @@ def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...]
         spoken_all(program.where),
         spoken_all(program.op.promises),
         numerics_of(program),
-        entries(proof),
+        entries(proof.theorems),
         f"z3 {z3.get_version_string()}",
         sha(source) if source else "",
         tuple((name, sha(text)) for name, text in kernels),
@@ -149,10 +149,10 @@ def program_text(program: Program) -> str:
     return standalone(program, ()) if program.op.source else render_machine(program)
 
 
-def entries(proof: Proof) -> tuple[Entry, ...]:
-    """Its obligations, those that say the same of several places in the text once."""
+def entries(theorems: Iterable[Theorem]) -> tuple[Entry, ...]:
+    """The obligations of a proof, those that say the same of several places in the text once."""
     found: dict[tuple[object, str], Entry] = {}
-    for e in map(entry, proof.theorems):
+    for e in map(entry, theorems):
         found.setdefault((e.claim, e.sentence), e)
     return tuple(found.values())
 

@@ -232,14 +232,17 @@ class Monoid(Node, monoid="name components where *parts", shown="monoid {name}({
     where: tuple[Expr, ...] = ()
 
 
-class Machine(Node, machine="name *ops arch where clauses", shown="machine {name} : {ops}⟨ on {arch}⟩⟨ where {where}⟩"):
-    """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans."""
+class Machine(
+    Node, machine="name *ops via arch where clauses", shown="machine {name} : {ops}⟨ via {via}⟩⟨ on {arch}⟩⟨ where {where}⟩"
+):
+    """`machine NAME : OP, … on ARCH where … { clauses }`. `ops` are names with their spans. `machine NAME : OP via THEOREM` computes the other side of a theorem."""
 
     name: str
     ops: tuple[Name, ...]
     clauses: tuple[Clause, ...]
     arch: str | None = None
     where: tuple[Expr, ...] = ()
+    via: Name | None = None
 
 
 class Theorem(Node, theorem="name left right cases where", shown="theorem {name} : {left} == {right}⟨ by {cases}⟩⟨ where {where}⟩"):

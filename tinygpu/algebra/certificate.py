@@ -1,0 +1,54 @@
+"""The proof of a theorem or a lemma as a file: what was stated, the laws that it went by, and the obligations beside them.
+
+Comes in: what is proved, with the text of what it is about. Goes out: a `Certificate`, as of a machine. The one idea: the text is a spec of its own, so whoever has it
+proves the theorem again; how many instances of which law that takes is told, and no file can claim it.
+"""
+
+from __future__ import annotations
+
+import z3
+
+from tinygpu.algebra.lemma import Meaning
+from tinygpu.algebra.theorem import Proved
+from tinygpu.model.lemma import Lemma
+from tinygpu.model.theorem import Theorem
+from tinygpu.proof.assumed import OVER_REALS, Numerics, approximated
+from tinygpu.proof.certificate import Certificate, Entry, entries, sha, spoken_all
+from tinygpu.record import replace
+
+LAW, BY_LAW = "law", "TG560"
+SENTENCE = "Over the reals: the two sides are rounded in other places. NaN and infinities are outside of the statement."
+
+
+def statement(one: Theorem | Lemma, text: str) -> Certificate:
+    """What is certified, without its proof; `text` is the theorem or the lemma with all that it names."""
+    sides = (one.left, one.right) if isinstance(one, Theorem) else (one.folded, one.op)
+    where = (*one.left.where, *one.where) if isinstance(one, Theorem) else ()
+    functions = {f for op in sides for f in approximated(op)}
+    numerics = Numerics({t.name: OVER_REALS for t in sides[0].outputs}, tuple(sorted(functions)), False, SENTENCE)
+    return Certificate(
+        one.title, one.said, text, spoken_all(where), spoken_all(sides[0].promises), numerics, (), source=sha(text)
+    )  # fmt: skip
+
+
+def certify(one: Theorem | Lemma, found: Proved | Meaning, text: str) -> Certificate:
+    """`Proved → Certificate`."""
+    solver = f"z3 {z3.get_version_string()}"
+    return replace(statement(one, text), obligations=(*laws(found), *entries(found.claims)), solver=solver)
+
+
+def differs(found: Certificate, one: Theorem | Lemma) -> tuple[str, ...]:
+    """What a certificate says of its theorem otherwise than the theorem does."""
+    mine = statement(one, found.program)
+    names = ("machine", "op", "preconditions", "promises", "numerics", "source", "kernels")
+    return tuple(f"its {name} is not that of {one.name}" for name in names if getattr(found, name) != getattr(mine, name))
+
+
+def laws(found: Proved | Meaning) -> tuple[Entry, ...]:
+    """How often which law."""
+    return tuple(Entry(LAW, BY_LAW, f"{name}, {times(n)}", "", LAW) for name, n in found.laws)
+
+
+def times(n: int) -> str:
+    """`once`, `3 times`."""
+    return "once" if n == 1 else f"{n} times"
