@@ -17,7 +17,7 @@ from tinygpu.algebra.verdict import judged
 from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.pipeline import Refutation, Unknown, load_text, program
-from tinygpu.proof.check import check
+from tinygpu.pipeline import verdict as check
 from tinygpu.report import render
 
 HERE = Path(__file__).resolve().parent
@@ -36,7 +36,8 @@ def refusal(text: str, file: str) -> tuple[Diagnostic, ...]:
         programs = [program(machine) for machine in spec.machines]
     except TinygpuError as error:
         return error.diagnostics
-    for found in map(judged, (*spec.lemmas, *spec.theorems)):
+    by = {m.op.via.name for m in spec.machines if m.op.via}
+    for found in map(judged, (one for one in spec.stated if one.name not in by)):
         if isinstance(found, Diagnostic):
             return (found,)
     for verdict in map(check, programs):

@@ -63,6 +63,11 @@ class Side:
     axes: tuple[Axis, ...] = ()
     guard: Term = TRUE
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where it stands among others."""
+        return self.kind, text(self.term), text(self.guard), *(f"{a.name}: {text(a.extent)}" for a in self.axes)
+
 
 @dataclass(frozen=True, slots=True)
 class Equal:

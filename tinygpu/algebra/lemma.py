@@ -90,7 +90,10 @@ def prove(lemma: Lemma, carrier: Carrier, budget: int = BUDGET) -> Meaning | str
     try:
         forms = [normal(put_in(equations[t.name].value, equations)) for t in lemma.op.outputs]
         said = tuple(_typed(_basic(f.right), dtype) for f, (_, dtype) in zip(forms, carrier.components, strict=True))
-        claims = (*(c for form in forms for c in map(_needed, form.sides)), *_claims(lemma, carrier, said))
+        claims = (
+            *(c for form in forms for c in map(_needed, sorted(form.sides, key=lambda s: s.place))),
+            *_claims(lemma, carrier, said),
+        )
     except Unfollowed as error:
         return str(error)
     held: list[Held] = []

@@ -9,9 +9,11 @@ reach is open, and who wants to know more evaluates both sides.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
+from string import ascii_lowercase
 
 from tinygpu.algebra.laws import Equal, cleared, meet, then
 from tinygpu.algebra.lemma import Meaning, opened
@@ -121,6 +123,28 @@ def value(op: Op, case: Case) -> Term:
     return put_in(op.equation(case.output).at(case.index), others)
 
 
+def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:
+    """Of a theorem that is proved, each output at each case, and the form that the laws bring its left side to, as text."""
+    for case in cases(theorem):
+        first = value(theorem.left, case)
+        other = value(theorem.right, case)
+        found = normal(opened(first, meanings_of(theorem, (first, other))).right)
+        yield f"{case.output}[{', '.join(map(text, case.index))}]".replace(MARK, ""), spoken(found.right)
+
+
+def spoken(form: Term) -> str:
+    """A form as text, with letters for the indices of its folds, which have no names.
+
+    >>> spoken(Fold("sum", (Axis("#1.0", Var("n")),), TRUE, App("cast", (Var("#1.0") * Var("k'"),), REAL), REAL))
+    'sum[a < n] f64(a*k)'
+    """
+    said = text(form).replace(MARK, "")
+    marks = dict.fromkeys(re.findall(r"#\d+\.\d+", said))
+    free = (letter for letter in (*ascii_lowercase, *marks) if letter not in re.findall(r"\w+", said))
+    names = dict(zip(marks, free, strict=False))
+    return re.sub(r"#\d+\.\d+", lambda mark: names[mark[0]], said)
+
+
 def meanings_of(theorem: Theorem, values: Sequence[Term]) -> dict[str, Meaning]:
     """What the folds of monoids in some values mean. Raises Unfollowed where no lemma says so, or a lemma is not proved."""
     found: dict[str, Meaning] = {}
@@ -185,7 +209,11 @@ def _claims(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels
     given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
     theirs = {(s.kind, form): s for s in needs(a) if (form := _form(s.term)) is not None}
     shapes = {t.name: t.shape for t in theorem.left.inputs}
-    for side in (*found.sides, *needs(b), *(s for s in needs(a) if s.kind in ("something", "inside"))):
+    for side in (
+        *sorted(found.sides, key=lambda s: s.place),
+        *needs(b),
+        *(s for s in needs(a) if s.kind in ("something", "inside")),
+    ):
         facts = (*given, *_range(side.axes), *conjuncts(side.guard))
         goal = enough(side, shapes)
         form = _form(side.term) if goal is None and not side.axes else None

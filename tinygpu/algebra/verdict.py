@@ -13,8 +13,8 @@ from typing import TypeAlias
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
 from tinygpu.algebra.refute import SEEDS, difference, tried
-from tinygpu.algebra.theorem import MARK, Missing, Proved, prove
-from tinygpu.category.term import Term, Var, text
+from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
+from tinygpu.category.term import Term, Var
 from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.op import Op
@@ -34,7 +34,7 @@ def known(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
     found = _same(theorem, budget)
     if isinstance(found, Proved):
         return found
-    title = f"{theorem.left.family} is computed by the theorem {theorem.name}, which is not proved: {found.title}"
+    title = f"{theorem.left.family} is computed as {theorem.right.family} by the theorem {theorem.name}, and that is not proved: {found.title}"
     return replace(found, code="TG565", title=title)
 
 
@@ -113,5 +113,5 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
 
 
 def _short(form: Term) -> str:
-    said = text(form).replace(MARK, "")
+    said = spoken(form)
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} …"

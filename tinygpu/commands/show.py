@@ -1,4 +1,4 @@
-"""`tinygpu show`: a machine at each stage of the pipeline.
+"""`tinygpu show`: a machine at each stage of the pipeline, and why a theorem holds.
 
 Comes in: a spec, which machines, which stages. Goes out: text to read. The one idea: what is printed is what is proved and emitted,
 not a drawing of it; the program parses back.
@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED, add_format
 from tinygpu.commands.specs import chosen, load_sound
+from tinygpu.commands.theorems import judge, reasons, stated
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.hardware.arch import CPU
+from tinygpu.model.theorem import Theorem
 
 if TYPE_CHECKING:
+    from tinygpu.model.lemma import Lemma
     from tinygpu.model.machine import Launch, Machine, Phase
+    from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
 STAGES = ("work", "program", "cuda", "cpu")
@@ -23,7 +27,12 @@ STAGES = ("work", "program", "cuda", "cpu")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
-    parser.add_argument("machines", nargs="*", metavar="MACHINE", help="a machine, or an op for all of its machines (all)")
+    parser.add_argument(
+        "machines",
+        nargs="*",
+        metavar="MACHINE",
+        help="a machine, an op for all of its machines, a theorem or a lemma (all machines)",
+    )
     parser.add_argument(
         "--cost", nargs="*", metavar="SIZE=VALUE", help="what it moves and computes, predicted, at these sizes (M=4096 N=4096)"
     )
@@ -46,14 +55,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.device is not None:
         raise TinygpuError.of("TG905", "--device goes with --cost", help="say --cost --device NAME")
     stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
-    machines = chosen(specs, arguments.machines)
-    texts = []
+    pages = [(spec, one) for spec, one in stated(specs, ()) if one.name in arguments.machines]
+    names = [name for name in arguments.machines if name not in {one.name for _, one in pages}]
+    machines = chosen(specs, names) if names or not pages else ()
+    texts = [theorem_text(spec, one) for spec, one in pages]
     for _, machine in machines:
         for stage in stages:
             title = f"# {machine.heading}" + (f" — {stage}" if len(stages) > 1 else "")
             texts.append((f"{title}\n" if len(machines) * len(stages) > 1 else "") + stage_text(machine, stage))
     print("\n\n".join(text.strip("\n") for text in texts))
     return PROVED
+
+
+def theorem_text(spec: Loaded, one: Theorem | Lemma) -> str:
+    """What a theorem or a lemma says, and why it holds: the form that both sides have, which laws lead there, and what had to be shown beside."""
+    lines = [one.text(spec.spec.tree).rstrip("\n"), "", f"# for {one.sizes}"]
+    judged = judge(spec.path, one)
+    if judged.word != "proved":
+        raise TinygpuError(*judged.diagnostics)
+    if isinstance(one, Theorem):
+        from tinygpu.algebra.theorem import forms
+
+        lines += ["# both sides are", *(f"#   {cell} = {form}" for cell, form in forms(one))]
+    return "\n".join([*lines, "# because of", *(f"#   {reason}" for reason in reasons(judged))])
 
 
 def stage_text(machine: Machine, stage: str) -> str:

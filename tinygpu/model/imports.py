@@ -23,15 +23,20 @@ Declared: TypeAlias = tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.
 
 
 def with_imports(file: tree.File, problems: Problems) -> tree.File:
-    """`tree.File → tree.File` without imports and families over ranks: with the defs of the files that it imports, and of their ops, monoids and
-    params those that it needs. Mistakes are added to `problems`."""
+    """`tree.File → tree.File` without imports and families over ranks: with the defs of the files that it imports, and of their ops, monoids,
+    params and theorems those that it needs. Mistakes are added to `problems`."""
     if not any(isinstance(d, tree.Import) for d in file.declarations):
         return replace(file, declarations=without_ranks(file.declarations, problems))
     every = without_ranks(Files(problems).declarations(file, file.span.file, ()), problems)
     wanted = {word for d in every if own(d, file) for word in words(replace(d, name=""))}
-    while more := {word for d in every if d.name in wanted for word in words(d)} - wanted:
+    by = {d.via.name for d in every if isinstance(d, tree.Machine) and d.via}
+
+    def needed(one: Declared) -> bool:
+        return one.name in (by if isinstance(one, tree.Theorem) else wanted)
+
+    while more := {word for d in every if needed(d) for word in words(d)} - wanted:
         wanted |= more
-    return replace(file, declarations=tuple(d for d in every if own(d, file) or isinstance(d, tree.Def) or d.name in wanted))
+    return replace(file, declarations=tuple(d for d in every if own(d, file) or isinstance(d, tree.Def) or needed(d)))
 
 
 def own(declaration: tree.Declaration, file: tree.File) -> bool:
@@ -53,7 +58,7 @@ class Files:
         for one in file.declarations:
             if isinstance(one, tree.Import):
                 yield from self.imported(one, path, (*importing, here))
-            elif not (importing and isinstance(one, tree.Machine | tree.Theorem)):
+            elif not (importing and isinstance(one, tree.Machine)):
                 yield one
 
     def imported(self, one: tree.Import, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:

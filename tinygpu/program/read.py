@@ -292,8 +292,7 @@ class Reader:
 
     def extent(self, expr: tree.Expr, name: str, constant: bool, axes: tuple[Axis, ...] = ()) -> Term:
         """An extent: a number for cells and unrolled loops, a term over the sizes for the others."""
-        inside = {a.name for a in axes} & set(names_in(expr))
-        if inside:
+        if inside := {a.name for a in axes} & set(names_in(expr)):
             return self.problems.say("TG154.extent", expr.span, name=name, varying=min(inside))
         term = extent_of(expr, replace(self.constants(), sizes=dict.fromkeys(self.op.sizes, self.op.span)))
         if constant and term.dtype != UNKNOWN and not isinstance(term, Const):
