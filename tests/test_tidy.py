@@ -38,6 +38,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("obligations",),
     ("proof",),
     ("algebra",),
+    ("rewrite",),
     ("recheck",),
     ("schedule",),
     ("emit",),
