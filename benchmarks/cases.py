@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import peers, peers_gradients, plain
+from benchmarks import peers, peers_gradients, peers_theorems, plain
 from benchmarks.case import Array, Case, Draw
 
 SIZE = 1 << 24
@@ -244,7 +244,24 @@ DATA = (
     Case("scatter-add", "embedding", "scatter_add", {"V": 4096, "D": 256, "T": 16384}, peers.scatter_add, "add.at(y, idx, v)", draw={"idx": below("V")}),
 )  # fmt: skip
 
-CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA)
+SMALL_ROWS, HEADS = {"R": 1024, "N": 1024}, {"Q": 256, "D": 64, "K": 256, "E": 64}
+THEOREMS = (  # machines via a theorem against the side that they serve
+    Case("softmax, via one pass", "theorems", "softmax", SMALL_ROWS, peers.softmax, "exp(x - max) / sum"),
+    Case("layernorm, via one pass", "theorems", "layernorm", SMALL_ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", draw=SMALL_EPS),
+    Case("attention, via one fold", "theorems", "attention", HEADS, peers_theorems.attention, "softmax(q @ k.T) @ v"),
+    Case("causal attention, via one fold", "theorems", "attention_causal", HEADS, peers_theorems.attention_causal, "softmax(masked) @ v"),
+    Case("a row of attention, via halves", "theorems", "attention_row", {"D": 64, "K": 4096, "E": 64}, peers_theorems.attention_row, "softmax(k @ q) @ v"),
+    Case("rmsnorm into a product", "theorems", "rmsnorm_product", {"R": 256, "N": 256, "M": 256}, peers_theorems.rmsnorm_product, "(x / rms * g) @ W", draw=SMALL_EPS),
+    Case("a chain, via the other order", "theorems", "chain_left", {"M": 512, "K": 32, "L": 512, "N": 32}, peers_theorems.chain, "(A @ B) @ C"),
+    Case("linear attention, via keys first", "theorems", "linear_attention", {"Q": 512, "D": 64, "K": 512, "E": 64}, peers_theorems.linear_attention, "(q @ k.T) @ v"),
+    Case("blocks, via Strassen", "theorems", "blocks", {"m": 256, "k": 256, "n": 256}, peers_theorems.blocks, "einsum of the blocks"),
+    Case("convolution, via Winograd", "theorems", "conv", {"n": 1 << 20}, peers_theorems.conv, "three slices in place"),
+    Case("smoothed loss, via its logarithm", "theorems", "loss", SMALL_ROWS, peers_theorems.loss, "-(t * (x - log sum exp)).sum(1)", draw={"a": lambda chance, shape, sizes: 0.1}),
+    Case("loss of rows, via sums", "theorems", "loss_of_rows", SMALL_ROWS, peers_theorems.loss_of_rows, "(hot * (logs - x)).sum(1)"),
+    Case("softmax backward, via its product", "theorems", "softmax_jacobian", SMALL_ROWS, peers_theorems.softmax_backward, "y * (dy - (y*dy).sum())"),
+)  # fmt: skip
+
+CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA, *THEOREMS)
 
 EACH_COLUMN = (
     "a thread owns a column of the values, so the exponentials of a row of scores are computed once for each of them, not once"
