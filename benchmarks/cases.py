@@ -255,6 +255,8 @@ THEOREMS = (  # machines via a theorem against the side that they serve
     Case("a chain, via the other order", "theorems", "chain_left", {"M": 512, "K": 32, "L": 512, "N": 32}, peers_theorems.chain, "(A @ B) @ C"),
     Case("linear attention, via keys first", "theorems", "linear_attention", {"Q": 512, "D": 64, "K": 512, "E": 64}, peers_theorems.linear_attention, "(q @ k.T) @ v"),
     Case("blocks, via Strassen", "theorems", "blocks", {"m": 256, "k": 256, "n": 256}, peers_theorems.blocks, "einsum of the blocks"),
+    Case("product, via Strassen", "strassen", "product", {"m": 2048, "k": 2048, "n": 2048}, peers_theorems.product, "matmul(A, B, out=C)", 1.0, machines=("strassen_core",)),
+    Case("product, for Strassen", "strassen", "product", {"m": 2048, "k": 2048, "n": 2048}, peers_theorems.product, "matmul(A, B, out=C)", 0.9, machines=("product_core",)),
     Case("convolution, via Winograd", "theorems", "conv", {"n": 1 << 20}, peers_theorems.conv, "three slices in place"),
     Case("smoothed loss, via its logarithm", "theorems", "loss", SMALL_ROWS, peers_theorems.loss, "-(t * (x - log sum exp)).sum(1)", draw={"a": lambda chance, shape, sizes: 0.1}),
     Case("loss of rows, via sums", "theorems", "loss_of_rows", SMALL_ROWS, peers_theorems.loss_of_rows, "(hot * (logs - x)).sum(1)"),

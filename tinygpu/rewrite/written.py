@@ -1,7 +1,7 @@
 """What a search chose, as the text of a spec: an op, with the monoids that its folds need and a lemma for each.
 
 Comes in: a node for each class that is needed. Goes out: declarations, as text. The one idea: a fold is an equation of its own, so whoever writes a machine can say where it is done; what is weighted by
-its maximum is a fold of the semidirect product, and its monoid and its lemma are printed from that structure alone.
+its maximum is a fold of the semidirect product.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from functools import reduce
 from itertools import chain, count
 
 from tinygpu.algebra.polynomial import Unfollowed
-from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, substitute, variables, walk
-from tinygpu.program.expression import expression
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Read, Term, Var, substitute, variables, walk
+from tinygpu.program.expression import expression, unsaid
 from tinygpu.record import dataclass, field, replace
 from tinygpu.rewrite.cost import is_one
 from tinygpu.rewrite.extract import Chosen
 from tinygpu.rewrite.graph import INV, Box, Leaf, Node, Over
 from tinygpu.rewrite.read import Reader
+from tinygpu.rewrite.semidirect import called, declared
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_expr, format_file
 
@@ -39,7 +40,7 @@ class Writer:
     results: dict[int, int] = field(default_factory=dict)
 
     @property
-    def declared(self) -> tree.Op:
+    def own(self) -> tree.Op:
         """The op that was asked about, as its file has it."""
         return next(d for d in self.reader.op.source if isinstance(d, tree.Op))
 
@@ -55,7 +56,7 @@ class Writer:
         for root in roots.values():
             self._find_results(root)
         lines = [self._output(name, root) for name, root in roots.items()]
-        header = format_file(tree.File((replace(self.declared, name=self.name, equations=(), families=()),))).rstrip()
+        header = format_file(tree.File((replace(self.own, name=self.name, equations=(), families=()),))).rstrip()
         body = "\n".join(f"  {line}" for line in (*self.equations, *lines))
         return "\n\n".join([*self.monoids, f"{header.removesuffix('}').rstrip()}\n{body}\n}}"])
 
@@ -166,8 +167,8 @@ class Writer:
         plain = isinstance(label, Over) and not label.weighted and len(label.kinds) == 1 and root not in self.places
         value = self._fold(label, below[0]) if plain and isinstance(label, Over) else self.value(root)
         dtype = self.reader.op.tensor(name).dtype
-        value = value if dtype == self.dtype else App("cast", (value,), dtype)
-        return f"{name}[{', '.join(axes)}] = {format_expr(expression(value, self._scalars))}"
+        value = self._said(value) if dtype == self.dtype else App("cast", (value,), dtype)
+        return f"{name}[{', '.join(axes)}] = {format_expr(self._shown(value))}"
 
     @property
     def _scalars(self) -> frozenset[str]:
@@ -193,11 +194,34 @@ class Writer:
         assert isinstance(label, Over)
         fold = self._fold(label, below[0])
         self.places[one] = name, axes = self._place(one)
-        self.equations.append(f"{name}[{', '.join(axes)}] = {format_expr(expression(fold, self._scalars))}")
+        self.equations.append(f"{name}[{', '.join(self._ranged(axes, fold))}] = {format_expr(self._shown(fold))}")
 
     def _fold(self, over: Over, body: int) -> Term:
         axes, guard = self._box(over.box)
-        return Fold(over.kinds[0], axes, guard, self.value(body), self.dtype)
+        return Fold(over.kinds[0], axes, guard, self._said(self.value(body)), self.dtype)
+
+    def _ranged(self, axes: Sequence[str], value: Term) -> list[str]:
+        """Indices of a target, with their ranges where nothing is read at them."""
+        extents = {
+            self.letter(name): extent for name, extent in self.reader.extents.items() if "#" not in name or name in self.letters
+        }
+        read = {i.name for t in walk(value) if isinstance(t, Read) for i in t.index if isinstance(i, Var)}
+        return [a if a in read else f"{a} < {format_expr(expression(self.put(extents[a])))}" for a in axes]
+
+    def _shown(self, value: Term) -> tree.Expr:
+        """As an expression; the range of an index that nothing is read at stands beside what is asked of it."""
+        shown = expression(value, self._scalars)
+        if not isinstance(value, Fold) or not isinstance(shown, tree.FoldExpr):
+            return shown
+        read = {i.name for t in walk(value.body) if isinstance(t, Read) for i in t.index if isinstance(i, Var)}
+        if value.guard == TRUE or {a.name for a in value.axes} <= read:
+            return shown
+        binders = tuple(tree.Binder(a.name, "<", expression(a.extent, self._scalars)) for a in value.axes)
+        return replace(shown, binders=binders, guard=expression(value.guard, self._scalars))
+
+    def _said(self, value: Term) -> Term:
+        """With its dtype, where nothing in it says that."""
+        return App("cast", (value,), self.dtype) if unsaid(value) else value
 
     def _box(self, box: Box) -> tuple[tuple[Axis, ...], Term]:
         axes = tuple(Axis(self.letter(a.name), self.put(a.extent), a.sort) for a in box.axes)
@@ -246,10 +270,13 @@ class Writer:
         if any({*axes} != free for _, axes in places):
             raise Unfollowed("a component of a fold over fewer indices")
         kept = [c for c in bodies if not is_one(self.reader.graph, c)]
-        values = [self.value(c) for c in (h, *kept)]
-        monoid = self._monoid(whole, [is_one(self.reader.graph, c) for c in bodies], results)
+        values = [self._said(self.value(c)) for c in (h, *kept)]
+        monoid = self.fresh(f"{self.name}_fold")
+        ones = [is_one(self.reader.graph, c) for c in bodies]
+        worth = [format_expr(expression(self._result(r, whole))) for r in results]
+        self.monoids += declared(monoid, self.dtype, ones, worth)
         axes, guard = self._box(over.box)
-        shown = expression(Fold("sum", axes, guard, values[0], self.dtype), self._scalars)
+        shown = self._shown(Fold("sum", axes, guard, reduce(lambda a, b: App("add", (a, b), self.dtype), values), self.dtype))
         assert isinstance(shown, tree.FoldExpr)
         items = tuple(expression(v, self._scalars) for v in values)
         body: tree.Expr = tree.Group(items) if len(items) > 1 else items[0]
@@ -257,40 +284,9 @@ class Writer:
         cells = f"({cells})" if len(places) > 1 else cells
         return f"{cells} = {format_expr(replace(shown, monoid=monoid, named=True, body=body))}"
 
-    def _monoid(self, whole: int, ones: Sequence[bool], results: Sequence[int]) -> str:
-        """The monoid of a maximum and sums that are weighted by it, and its lemma."""
-        name, dtype = self.fresh(f"{self.name}_fold"), self.dtype
-        sums = [f"s{n}" for n in range(len(ones))]
-        given = [f"x{n}" for n, one in enumerate(ones) if not one]
-        components = ", ".join(f"{c}: {dtype}" for c in ("m", *sums))
-        above = [s for s, one in zip(sums, ones, strict=True) if one]
-        where = f" where {', '.join(f'{s} >= 0' for s in above)}" if above else ""
-        lift = ", ".join(["score", *("1" if one else f"x{n}" for n, one in enumerate(ones))])
-        joined = ", ".join(
-            f"(a.{s} if a.m >= b.m else a.{s} * exp(a.m - b.m)) + (b.{s} if b.m >= a.m else b.{s} * exp(b.m - a.m))" for s in sums
-        )
-        values = ", ".join(format_expr(expression(self._result(r, whole, sums))) for r in results)
-        lines = [
-            f"unit ({', '.join(['-inf', *['0'] * len(sums)])})",
-            f"lift ({', '.join(f'{p}: {dtype}' for p in ('score', *given))}) = ({lift})",
-            f"combine (a, b) = (max(a.m, b.m), {joined})",
-            f"result ({values})",
-        ]
-        body = "\n".join(f"  {line}" for line in lines)
-        self.monoids.append(f"monoid {name}({components}){where} {{\n{body}\n}}")
-        elements = ", ".join(f"{p}[k]" for p in ("score", *given))
-        means = ["m = max[k] score[k]"]
-        means += [
-            f"{s} = sum[k] exp(score[k] - m)" + ("" if one else f" * x{n}[k]")
-            for n, (s, one) in enumerate(zip(sums, ones, strict=True))
-        ]
-        body = "\n".join(f"  {line}" for line in means)
-        self.monoids.append(f"lemma {name}[k] ({elements}) is {{\n{body}\n}}")
-        return name
-
-    def _result(self, one: int, whole: int, sums: Sequence[str]) -> Term:
+    def _result(self, one: int, whole: int) -> Term:
         """What is made of components, over their names."""
         label, below = self.node(one)
         if isinstance(label, tuple) and label[0] == "part":
-            return Var(("m", *sums)[int(label[1])], self.dtype)
-        return self._computed(label, below, lambda c: self._result(c, whole, sums))
+            return Var(called(int(label[1])), self.dtype)
+        return self._computed(label, below, lambda c: self._result(c, whole))
