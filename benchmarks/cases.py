@@ -258,6 +258,7 @@ THEOREMS = (  # machines via a theorem against the side that they serve
     Case("product, via Strassen", "strassen", "product", {"m": 2048, "k": 2048, "n": 2048}, peers_theorems.product, "matmul(A, B, out=C)", 1.0, machines=("strassen_core",)),
     Case("product, for Strassen", "strassen", "product", {"m": 2048, "k": 2048, "n": 2048}, peers_theorems.product, "matmul(A, B, out=C)", 0.9, machines=("product_core",)),
     Case("convolution, via Winograd", "theorems", "conv", {"n": 1 << 20}, peers_theorems.conv, "three slices in place"),
+    Case("convolution, via Winograd by four", "theorems", "conv_long", {"n": 1 << 19}, peers_theorems.conv, "three slices in place"),
     Case("smoothed loss, via its logarithm", "theorems", "loss", SMALL_ROWS, peers_theorems.loss, "-(t * (x - log sum exp)).sum(1)", draw={"a": lambda chance, shape, sizes: 0.1}),
     Case("loss of rows, via sums", "theorems", "loss_of_rows", SMALL_ROWS, peers_theorems.loss_of_rows, "(hot * (logs - x)).sum(1)"),
     Case("softmax backward, via its product", "theorems", "softmax_jacobian", SMALL_ROWS, peers_theorems.softmax_backward, "y * (dy - (y*dy).sum())"),

@@ -56,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     specs, sources, problems = load_all(arguments.paths)
     style, hashed = arguments.output_format, arguments.output_format == "json"
     stated = theorems.stated(specs, arguments.machine)
-    machines = among(specs, arguments.machine, problems) if not stated or any(s.machines for s in specs) else ()
+    rest = [name for name in arguments.machine if name not in {t.name for _, t in stated}]
+    alone = not any(s.machines for s in specs) or (arguments.machine and not rest)
+    machines = () if stated and alone else among(specs, rest, problems)
     width = max(width_of(m for _, m in machines), *(len(theorems.heading(t)) for _, t in stated), 0)
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None

@@ -28,6 +28,7 @@ from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, without_states
 from tinygpu.model.parts import derived
 from tinygpu.model.problems import Problems, head
+from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Instance, Served, instances_of
 from tinygpu.model.source import source, variants
@@ -74,7 +75,7 @@ class Spec:
 def elaborate(file: tree.File) -> Spec:
     """`tree.File → Spec`; raises `TinygpuError` with all the TG1xx diagnostics of the file, and the machines that are right as its `rest`."""
     problems = Problems()
-    every = without_composites(with_imports(file, problems), problems)
+    every = without_schemes(without_composites(with_imports(file, problems), problems), problems)
     problems.stop()
     given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)

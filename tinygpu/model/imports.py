@@ -19,7 +19,9 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text
 from tinygpu.syntax.parse import parse
 
-Declared: TypeAlias = tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.Monoid | tree.Param | tree.Def | tree.Instruction
+Declared: TypeAlias = (
+    tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.Scheme | tree.Monoid | tree.Param | tree.Def | tree.Instruction
+)
 
 
 def with_imports(file: tree.File, problems: Problems) -> tree.File:

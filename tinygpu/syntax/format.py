@@ -54,7 +54,7 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
-        case tree.Lemma(meanings=parts):
+        case tree.Lemma(meanings=parts) | tree.Scheme(rows=parts):
             rows = block(show(declaration), _sides(parts, comments), declaration.span, 0, comments, flat=False)
         case tree.Machine() | tree.Instruction():
             rows = _rows(declaration, 0, comments)
@@ -82,7 +82,7 @@ def _sides(lines: tuple[Any, ...], comments: Comments) -> list[Row]:
     """Lines whose `=` stand in one column."""
     sides = [("", "", "") if isinstance(e, tree.Let | tree.Where) else show(e).partition(f" ={BREAK}") for e in lines]
     column, found = max((len(left) for left, _, _ in sides), default=0), zip(lines, sides, strict=True)
-    rows = ([Row(1, f"{a:<{column}}{sign}{b}", e.span)] if a else _rows(e, 1, comments) for e, (a, sign, b) in found)
+    rows = ([Row(1, f"{a:<{column}}{sign}{b}".rstrip(), e.span)] if a else _rows(e, 1, comments) for e, (a, sign, b) in found)
     return [row for each in rows for row in each]
 
 

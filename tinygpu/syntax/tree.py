@@ -255,6 +255,23 @@ class Theorem(Node, theorem="name left right cases where", shown="theorem {name}
     where: tuple[Expr, ...] = ()
 
 
+class Row(Node, row="left right into", shown="{left} | {right} | {into}"):
+    """`1, 0, 0, 1 | 1, 0, 0, 1 | 1, 0, 0, 1`: of one product of a scheme the coefficients of the blocks of A and of B, and where it is added in C."""
+
+    left: tuple[Expr, ...]
+    right: tuple[Expr, ...]
+    into: tuple[Expr, ...]
+
+
+class Scheme(Node, scheme="name op cuts *rows", shown="scheme {name} : {op} by {cuts}"):
+    """`scheme NAME : OP by 2, 2, 2 { … }`: the product of matrices that OP is, of so many blocks along each of its indices, by a product for each row."""
+
+    name: str
+    op: Name
+    cuts: tuple[Expr, ...]
+    rows: tuple[Row, ...]
+
+
 class Lemma(Node, lemma="name index elements *meanings", shown="lemma {name}[{index}] {elements} is"):
     """`lemma lse[k] (x[k]) is { m = max[k] x[k] … }`: what each component of a fold over something is."""
 
@@ -270,7 +287,7 @@ class Import(Node, shown='import "{path}"'):
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Theorem | Lemma | Import | Instruction
+Declaration: TypeAlias = Op | Machine | Monoid | Param | Def | Theorem | Lemma | Scheme | Import | Instruction
 
 
 class File(Node, start="*declarations"):
