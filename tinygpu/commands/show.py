@@ -74,9 +74,13 @@ def theorem_text(spec: Loaded, one: Theorem | Lemma) -> str:
     if judged.word != "proved":
         raise TinygpuError(*judged.diagnostics)
     if isinstance(one, Theorem):
+        from tinygpu.algebra.rounding import operations, rounding
         from tinygpu.algebra.theorem import forms
 
         lines += ["# both sides are", *(f"#   {cell} = {form}" for cell, form in forms(one))]
+        for op in (one.left, one.right):
+            lines += [f"# {op.family}: {operations(op)} operations"]
+            lines += [f"#   {name} is at most ({bound})·u off" for name, bound in rounding(op).items()]
     return "\n".join([*lines, "# because of", *(f"#   {reason}" for reason in reasons(judged))])
 
 
