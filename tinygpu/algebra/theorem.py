@@ -26,6 +26,7 @@ from tinygpu.category.term import FALSE, TRUE, App, Axis, Const, Fold, Term, Var
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
+from tinygpu.obligations.facts import promised
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
 from tinygpu.proof.kernel import BUDGET, Open, discharge
 from tinygpu.proof.kernel import Theorem as Held
@@ -90,7 +91,7 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
     except Unfollowed as error:
         return Missing(theorem, f"{error} is not followed")
     held: list[Held] = []
-    for claim in (*_about(theorem, labels), *claims):
+    for claim in (*_about(theorem, labels), *(promised(c, theorem.left.promises) for c in claims)):
         shown = discharge(claim, budget)
         if isinstance(shown, Open):
             return Missing(theorem, getattr(claim, "sentence", claim.title), claim=claim)

@@ -97,15 +97,18 @@ def _asked(spec: Loaded, names: Sequence[str], sizes: dict[str, int]) -> tuple[O
 def answer(op: Op, sizes: dict[str, int], taken: Collection[str], nodes: int, limit: float, now: Callable[[str], None]) -> Answer:
     """What is found for one op, proved. No name in it is one that is taken."""
     from tinygpu.algebra.polynomial import Unfollowed
+    from tinygpu.proof.check import bounded
     from tinygpu.rewrite.propose import propose
 
     start = time.perf_counter()
     try:
         with within(limit):
-            found = propose(op, sizes, taken, now, nodes)
+            found = bounded(op, lambda: propose(op, sizes, taken, now, nodes))
     except Unfollowed as error:
         said = Diagnostic("TG566", f"{op.family} is not rewritten: {error} is not followed", verdict="unknown")
         return Answer(op, sizes, None, "", time.perf_counter() - start, (said,))
+    except TinygpuError as error:
+        return Answer(op, sizes, None, "", time.perf_counter() - start, error.diagnostics)
     if found is None:
         return Answer(op, sizes, None, "", time.perf_counter() - start)
     now("proving what was found")

@@ -114,6 +114,11 @@ class Op:
         return self.name.partition("[")[0]
 
     @property
+    def title(self) -> str:
+        """As machines have one."""
+        return self.family
+
+    @property
     def meant(self) -> Op:
         """The op that callers know it as: itself, or the left side of its theorem."""
         return self.via.left if self.via else self

@@ -30,7 +30,9 @@ def cost(reader: Reader, one: int, node: Node) -> int:
                 (1 if n == 0 or not weighted or is_one(graph, below[n]) else 2) * reader.points(names)
                 for n, names in enumerate(speaks)
             )
-            return read + each + (SLOW * reader.points(speaks[0]) if weighted else 0)
+            return (
+                1 + read + each + (SLOW * reader.points(speaks[0]) if weighted else 0)
+            )  # of two that cost the same the one with fewer folds
     operations = (
         len(below) - 1
         if label == MUL

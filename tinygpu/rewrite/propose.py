@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
+from tinygpu.algebra.polynomial import Unfollowed
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass
 from tinygpu.rewrite.cost import READ, cost, goes_through
@@ -52,6 +53,8 @@ def propose(
     op: Op, sizes: Mapping[str, int], taken: Collection[str], told: Told = lambda _: None, limit: int = LIMIT
 ) -> Found | None:
     """`op → Found`; None where nothing is cheaper. Raises Unfollowed for an op that has values which no law speaks of."""
+    if op.states:
+        raise Unfollowed("an op that is defined by induction")
     reader = Reader(op, sizes, Graph(frozenset(op.sizes)))
     reader.outputs()
     graph = reader.graph
@@ -91,9 +94,9 @@ def priced(reader: Reader, chosen: Chosen) -> Price:
     points = sum(reader.points(names) for one, node in chosen.items() for names in set(goes_through(reader, node)))
     whole = sum(cost(reader, one, node) for one, node in chosen.items())
     folds = sum(isinstance(label, Over) for label, _ in chosen.values())
-    return Price(whole - READ * points, points, folds)
+    return Price(whole - READ * points - folds, points, folds)
 
 
 def total(price: Price) -> int:
     """What is compared."""
-    return price.operations + READ * price.points
+    return price.operations + READ * price.points + price.folds

@@ -8,11 +8,12 @@ products in their cheapest order: there is one normal form, so nothing has to be
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import prod
+from math import gcd, prod
 
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, truth
 from tinygpu.category.evaluate import evaluate
+from tinygpu.category.linear import polynomial
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -136,9 +137,10 @@ class Reader:
         found = self.graph.add(Over((str(fold.monoid),), box), self.value(substitute(fold.body, to), given))
         if given and self.laws and str(fold.monoid) == "sum":
             whole = Fold(fold.monoid, axes, guard, self._whole(substitute(fold.body, to)), fold.dtype)
-            self.graph.given = False
-            self.graph.union(found, self.value(factored(normal(whole).right, self.places), given=False))
-            self.graph.given = True
+            if not any(map(_written_out, walk(whole))):
+                self.graph.given = False
+                self.graph.union(found, self.value(factored(normal(whole).right, self.places), given=False))
+                self.graph.given = True
         return self.graph.find(found)
 
     def _whole(self, term: Term) -> Term:
@@ -164,3 +166,8 @@ def _asked(guard: Term) -> Term:
         single = len(monomial) == 1 and form[monomial] == 1 and is_truth(monomial[0][0])
         parts.add(children(monomial[0][0])[0] if single else part)
     return conjunction(*sorted(parts, key=sorting))
+
+
+def _written_out(term: Term) -> bool:
+    """Whether the normal form has a sum for each place of a fold, or for each of its parts, which costs no less."""
+    return isinstance(term, Fold) and any(gcd(*polynomial(a.extent).values()) > 1 or isinstance(a.extent, Const) for a in term.axes)
