@@ -22,7 +22,7 @@ LIMIT = 400  # nodes
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`left = right`. What is `apart` does not speak of the indices of the box; `h` is no difference where it is `bare`."""
+    """`left = right`. What is `apart` does not speak of the indices of the box; what is `bare` is no difference."""
 
     name: str
     left: str
@@ -36,7 +36,6 @@ RULES = (
     Rule("stabilised", "sum(exp(h) * f)", "exp(max(h)) * sum(exp(h - max(h)) * f)", bare="h"),
     Rule("semidirect", "sum(exp(h - max(h)) * f)", "weighted(h, f)"),
 )
-TOGETHER = "tupled: folds through one box, of which none needs another one, are one fold of a product"
 
 
 def saturate(graph: Graph, told: Callable[[int, int], None] = lambda *_: None, limit: int = LIMIT) -> bool:
