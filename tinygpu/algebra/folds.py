@@ -113,12 +113,12 @@ def cut(fold: Fold, at: int, parts: int) -> Equal:
     return equation(fold, reduce(lambda a, b: App("add", (a, b), REAL), out), "cut")
 
 
-def picked(fold: Fold, at: int) -> Equal:
-    """`Σᵢ [i = j]·b(i) = b(j)`, where j is a place of the axis."""
+def picked(fold: Fold, at: int, data: bool = False) -> Equal:
+    """`Σᵢ [i = j]·b(i) = b(j)`, where j is a place of the axis, be it an index or said by `data`."""
     axis, rest = fold.axes[at], fold.axes[:at] + fold.axes[at + 1 :]
     met: Met = set()
     ((monomial, c),) = ring(fold.body, met).items()
-    found = next((t, place) for t, _ in monomial if (place := place_of(t, axis)) is not None)
+    found = next((t, place) for t, _ in monomial if (place := place_of(t, axis, data)) is not None)
     truth_, place = found
     if met or not is_sum(fold) or any(axis.name in variables(a.extent) for a in rest):
         raise ValueError("nothing is picked")
@@ -129,15 +129,15 @@ def picked(fold: Fold, at: int) -> Equal:
     return equation(fold, right, "picked", sides=[scoped(Side("holds", inside), rest, TRUE)])
 
 
-def place_of(truth_: Term, axis: Axis) -> Term | None:
-    """The other index of `[i = j]`, for i of an axis; None of what is not that."""
+def place_of(truth_: Term, axis: Axis, data: bool = False) -> Term | None:
+    """The other index of `[i = j]`, for i of an axis, or where `data` say it the element that does; None of what is not that."""
     match truth_:
         case App("select", (App("eq", (Const(0), d)), _, _)):
             form = index_polynomial(d)
             own, other = (Var(axis.name),), {m: c for m, c in form.items() if m != (Var(axis.name),)}
             if abs(form.get(own, 0)) == 1 and len(other) == 1:
                 ((m, c),) = other.items()
-                if len(m) == 1 and isinstance(m[0], Var) and c == -form[own]:
+                if len(m) == 1 and isinstance(m[0], App if data else Var) and axis.name not in variables(m[0]) and c == -form[own]:
                     return m[0]
     return None
 

@@ -102,12 +102,22 @@ def _summed(monomial: Monomial) -> Equal | None:
     return named if named.left != named.right else None
 
 
-def _pick(fold: Term) -> Equal | None:
+def _pick(fold: Term, data: bool = False) -> Equal | None:
     """A sum of which one place of an axis counts, as what is there."""
     assert isinstance(fold, Fold)
     truths = [t for m in ring(fold.body, set()) for t, _ in m]
-    at = next((n for n, axis in enumerate(fold.axes) if any(place_of(t, axis) is not None for t in truths)), None)
-    return None if at is None else picked(fold, at)
+    at = next((n for n, axis in enumerate(fold.axes) if any(place_of(t, axis, data) is not None for t in truths)), None)
+    return None if at is None else picked(fold, at, data)
+
+
+def at_data(found: Equal) -> Equal:
+    """A normal form whose sums count one place that data say, as what is there: somebody has to know that it is a place."""
+    sums = {t for m in ring(found.right, set()) for t, p in m if is_sum(t) and p > 0}
+    parts = {((t, 1),): pick for t in sorted(sums, key=sorting) if (pick := _pick(t, data=True)) is not None}
+    if not parts:
+        return found
+    changed = inside(found.right, lambda t: parts[(t, 1),] if ((t, 1),) in parts else same(t))
+    return then(then(found, changed), normal(changed.right))
 
 
 def _loose(fold: Term) -> bool:

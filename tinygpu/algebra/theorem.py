@@ -18,7 +18,7 @@ from string import ascii_lowercase
 from tinygpu.algebra.laws import Equal, cleared, meet, then
 from tinygpu.algebra.lemma import Meaning, opened
 from tinygpu.algebra.lemma import prove as meaning
-from tinygpu.algebra.normal import normal
+from tinygpu.algebra.normal import at_data, normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
 from tinygpu.algebra.sides import HELPS, MEANT, enough, inhabited, needs
 from tinygpu.category.monoid import Carrier
@@ -163,6 +163,8 @@ def meanings_of(theorem: Theorem, values: Sequence[Term]) -> dict[str, Meaning]:
 def equal(a: Equal, b: Equal) -> Equal | tuple[Term, Term]:
     """That both are one, as far as they are followed, or their two forms."""
     left, right = (then(first, normal(first.right)) for first in (a, b))
+    if left.right != right.right:
+        left, right = at_data(left), at_data(right)
     if left.right == right.right:
         return meet(left, right)
     nought = _nought(App("sub", (left.right, right.right), REAL), CLEARED)
