@@ -262,6 +262,8 @@ THEOREMS = (  # machines via a theorem against the side that they serve
     Case("smoothed loss, via its logarithm", "theorems", "loss", SMALL_ROWS, peers_theorems.loss, "-(t * (x - log sum exp)).sum(1)", draw={"a": lambda chance, shape, sizes: 0.1}),
     Case("loss of rows, via sums", "theorems", "loss_of_rows", SMALL_ROWS, peers_theorems.loss_of_rows, "(hot * (logs - x)).sum(1)"),
     Case("loss of labels, via their places", "theorems", "loss_of_hot", SMALL_ROWS, peers_theorems.loss_of_label, "logs - x[arange(R), label]", draw={"label": below("N")}),
+    Case("layernorm backward, via its sums", "theorems", "layernorm_jacobian", SMALL_ROWS, peers_theorems.layernorm_backward, "its formula", draw=SMALL_EPS),
+    Case("attention backward, via its rows", "theorems", "attention_jacobian", HEADS, peers_theorems.attention_backward, "p.T @ do, p * (do @ v.T - c), its products"),
     Case("softmax backward, via its product", "theorems", "softmax_jacobian", SMALL_ROWS, peers_theorems.softmax_backward, "y * (dy - (y*dy).sum())"),
 )  # fmt: skip
 

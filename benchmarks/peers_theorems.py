@@ -81,6 +81,24 @@ def loss_of_label(i: Inputs, l: Array) -> None:
     l -= x[np.arange(len(x)), i["label"]]
 
 
+def layernorm_backward(i: Inputs, dx: Array) -> None:
+    x, g = i["x"], i["dy"]
+    away = x - x.mean(axis=1, keepdims=True)
+    q = 1 / np.sqrt(np.square(away).mean(axis=1, keepdims=True) + i["eps"])
+    z = away * q
+    np.multiply(q, g - g.mean(axis=1, keepdims=True) - z * (g * z).mean(axis=1, keepdims=True), out=dx)
+
+
+def attention_backward(i: Inputs, dq: Array, dk: Array, dv: Array) -> None:
+    p = _weights(i["q"] @ i["k"].T)
+    dz = i["do"] @ i["v"].T
+    dz -= (dz * p).sum(axis=1, keepdims=True)
+    dz *= p
+    np.matmul(dz, i["k"], out=dq)
+    np.matmul(dz.T, i["q"], out=dk)
+    np.matmul(p.T, i["do"], out=dv)
+
+
 def softmax_backward(i: Inputs, dx: Array) -> None:
     y = np.exp(i["x"])
     y /= y.sum(axis=1, keepdims=True)

@@ -22,7 +22,7 @@ from tinygpu.algebra.normal import at_data, normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
 from tinygpu.algebra.sides import HELPS, MEANT, enough, inhabited, needs
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import FALSE, TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, walk
+from tinygpu.category.term import FALSE, TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, variables, walk
 from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
@@ -219,7 +219,8 @@ def _claims(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels
     ):
         facts = (*given, *_range(side.axes), *conjuncts(side.guard))
         goal = enough(side, shapes)
-        form = _form(side.term) if goal is None and not side.axes else None
+        followed = variables(side.term) & {a.name for a in side.axes}
+        form = _form(side.term) if goal is None and not followed else None
         other = theirs.get((side.kind, form)) if form is not None else None
         if other is not None:
             goal = inhabited(other.axes, other.guard)  # it is asked for on the left side, too
