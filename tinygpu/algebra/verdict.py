@@ -28,9 +28,8 @@ Known: TypeAlias = Proved | Meaning
 LONGEST = 300  # characters of a form
 
 
-@lru_cache(maxsize=64)
 def known(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
-    """What is proved of a theorem that machines go by, once for all of them, or the message that it is not."""
+    """What is proved of a theorem that machines go by, or the message that it is not."""
     found = _same(theorem, budget)
     if isinstance(found, Proved):
         return found
@@ -58,6 +57,7 @@ def judged(one: Theorem | Lemma, budget: int = BUDGET) -> Known | Diagnostic:
     return _meant(one, budget) if isinstance(one, Lemma) else _same(one, budget)
 
 
+@lru_cache(maxsize=64)  # of a theorem machines ask again
 def _same(theorem: Theorem, budget: int) -> Proved | Diagnostic:
     found, other = prove(theorem, budget), difference(theorem)
     names = (theorem.left.name, theorem.right.name)

@@ -32,7 +32,7 @@ from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Instance, Served, instances_of
 from tinygpu.model.source import source, variants
-from tinygpu.model.theorem import Theorem, theorem_of
+from tinygpu.model.theorem import Theorem, theorem_of, with_lemmas
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
@@ -94,7 +94,7 @@ def elaborate(file: tree.File) -> Spec:
                 _once(problems.enter(one), seen, problems)
     meant = (lemma_of(problems.enter(d), scope) for d in file.declarations if isinstance(d, tree.Lemma))
     lemmas = tuple(lemma for lemma in meant if lemma is not None)
-    theorems = {name: one and replace(one, lemmas=lemmas) for name, one in _theorems(file, served, problems).items()}
+    theorems = {name: one and with_lemmas(one, lemmas) for name, one in _theorems(file, served, problems).items()}
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems
-from tinygpu.model.source import Variant, words
+from tinygpu.model.source import Variant
 from tinygpu.model.theorem import Theorem
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
@@ -81,8 +81,7 @@ def one_of(theorem: Theorem, variant: Variant, file: tree.File) -> Op:
     """The right side, called as the left one. It wants what either of them wants, and what it says that it was made of has the theorem in it."""
     left, right = theorem.left, theorem.right
     sides = tuple(d for op in (left, right) for d in op.source if isinstance(d, tree.Op))
-    lemmas = tuple(one for one in theorem.lemmas if one.name in words(sides))
-    meant = tuple(d for d in file.declarations if isinstance(d, tree.Lemma) and d.name in [one.name for one in lemmas])
+    meant = tuple(d for d in file.declarations if isinstance(d, tree.Lemma) and d.name in [one.name for one in theorem.lemmas])
     stated = tuple(d for d in file.declarations if isinstance(d, tree.Theorem) and d.name == theorem.name)
     dtypes = ", ".join(dtype for _, dtype in variant)
     return replace(
@@ -90,7 +89,7 @@ def one_of(theorem: Theorem, variant: Variant, file: tree.File) -> Op:
         name=f"{left.family}[{dtypes}]" if dtypes else left.family,
         where=tuple(dict.fromkeys((*left.where, *theorem.where, *right.where))),
         source=(*right.source[:-1], *meant, *sides, *stated),
-        via=replace(theorem, lemmas=lemmas),
+        via=theorem,
     )
 
 

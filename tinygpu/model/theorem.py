@@ -6,7 +6,7 @@ The one idea: dtypes of a family say how values are stored, and a theorem is abo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.category.term import Const, Term, conjuncts, text
 from tinygpu.diagnostic import Span
@@ -16,9 +16,9 @@ from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
-from tinygpu.model.source import stated
+from tinygpu.model.source import stated, words
 from tinygpu.model.value import condition, index
-from tinygpu.record import dataclass, field
+from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 
 CASES = 64  # of one cut
@@ -79,6 +79,12 @@ def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None]
     where = with_divisors((part for expr in declared.where for part in conjuncts(condition(expr, scope))), left.where)
     cuts = [cut for binding in declared.cases if (cut := _cut(binding, left, scope)) is not None]
     return Theorem(declared.name, left, right, where, tuple(cuts), span=place) if len(problems) == before else None
+
+
+def with_lemmas(theorem: Theorem, lemmas: Iterable[Lemma]) -> Theorem:
+    """With those of the lemmas whose monoids its ops name."""
+    named = words(tuple(d for op in (theorem.left, theorem.right) for d in op.source if isinstance(d, tree.Op)))
+    return replace(theorem, lemmas=tuple(one for one in lemmas if one.name in named))
 
 
 def _shapes(a: Op, b: Op) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
