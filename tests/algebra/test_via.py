@@ -59,6 +59,48 @@ def test_the_other_side_may_want_no_more() -> None:
     assert isinstance(found, Unknown) and "TG565" in {d.code for d in found.diagnostics}
 
 
+PROMISED = """op by_label(x: f32[R, N], label: i32[R]) -> (l: f32[R]) where N >= 1, all[r] (0 <= label[r] and label[r] < N) {
+  l[r] = 2 * x[r, label[r]]
+}
+
+op by_row(x: f32[R, N], label: i32[R]) -> (l: f32[R]) where N >= 1 {
+  l[r] = sum[j] (2 if j == label[r] else 0) * x[r, j]
+}
+
+theorem hot : by_label == by_row
+
+machine rows : SERVED via hot {
+  work    grid = (g), block = (t: 128)
+  compute r = (g, t)
+}
+"""
+OVER_ROWS = PROMISED.replace("r = (g, t)", "r = (g, t)\n  time    j")
+
+
+def test_what_the_served_op_promises_is_promised_of_the_data() -> None:
+    """The machine itself needs no promise, and the theorem does."""
+    spec = load_text(OVER_ROWS.replace("SERVED", "by_label"))
+    (machine,), (theorem,) = spec.machines, spec.spec.theorems
+    assert machine.op.promises == theorem.left.promises != () == theorem.right.promises and "assuming all" in theorem.sizes
+    proof = pipeline.check(machine)
+    assert isinstance(proof, Proof) and pipeline.certificate(spec, machine, proof).promises
+    call = pipeline.build(proof, machine)
+    x, label = np.ones((2, 3), np.float32), np.array([1, 7], np.int32)
+    with pytest.raises(ValueError, match="label"):
+        call(x, label, check_data=True)
+
+
+def test_the_other_side_may_promise_no_more() -> None:
+    found = pipeline.check(load_text(PROMISED.replace("SERVED", "by_row")).machines[0])
+    assert isinstance(found, Unknown) and {d.code for d in found.diagnostics} == {"TG565"}
+
+
+def test_an_op_may_be_both_sides() -> None:
+    text = OVER_ROWS.replace("by_label == by_row", "by_row == by_row").replace("SERVED", "by_row")
+    program = pipeline.program(load_text(text).machines[0])
+    assert program_text(pipeline.program(load_text(program_text(program)).machines[0])) == program_text(program)
+
+
 def test_it_is_called_by_the_op_that_it_serves() -> None:
     machine = load_text(PAIR.replace("SERVED", "sums")).machines[0]
     proof = pipeline.check(machine)

@@ -80,7 +80,7 @@ def _by(
 def one_of(theorem: Theorem, variant: Variant, file: tree.File) -> Op:
     """The right side, called as the left one. It wants what either of them wants, and what it says that it was made of has the theorem in it."""
     left, right = theorem.left, theorem.right
-    sides = tuple(d for op in (left, right) for d in op.source if isinstance(d, tree.Op))
+    sides = tuple(dict.fromkeys(d for op in (left, right) for d in op.source if isinstance(d, tree.Op)))
     meant = tuple(d for d in file.declarations if isinstance(d, tree.Lemma) and d.name in [one.name for one in theorem.lemmas])
     stated = tuple(d for d in file.declarations if isinstance(d, tree.Theorem) and d.name == theorem.name)
     dtypes = ", ".join(dtype for _, dtype in variant)
@@ -88,6 +88,7 @@ def one_of(theorem: Theorem, variant: Variant, file: tree.File) -> Op:
         right,
         name=f"{left.family}[{dtypes}]" if dtypes else left.family,
         where=tuple(dict.fromkeys((*left.where, *theorem.where, *right.where))),
+        promises=tuple(dict.fromkeys((*left.promises, *right.promises))),
         source=(*right.source[:-1], *meant, *sides, *stated),
         via=theorem,
     )

@@ -56,7 +56,8 @@ class Theorem:
         """For what it holds."""
         where = (*self.left.where, *self.where)
         sizes = f"all {', '.join(self.left.sizes)}" if self.left.sizes else "its one size"
-        return sizes + (f" with {' and '.join(map(text, where))}" if where else "")
+        said = sizes + (f" with {' and '.join(map(text, where))}" if where else "")
+        return said + (f", assuming {' and '.join(map(text, self.left.promises))}" if self.left.promises else "")
 
 
 def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None], problems: Problems) -> Theorem | None:
