@@ -29,11 +29,19 @@ ZERO: Polynomial = {}
 ONE: Polynomial = {(): Fraction(1)}
 EXPONENTIALS = ("exp", "exp2")
 RAISED = 8  # how often a product says one factor
+PARTS = 50_000  # of a value that is followed, written out
 MOST = 20_000  # products of monomials in one product
 
 
 class Unfollowed(ValueError):
     """A value that is no polynomial over the reals: one of machine integers, an infinity, a division by 0."""
+
+
+def bearable(term: Term) -> Term:
+    """The value itself. Raises Unfollowed for one that is too large when it is written out: what reads itself twice, thirty times over."""
+    if term.parts > PARTS:
+        raise Unfollowed(f"a value that has more than {PARTS} parts when it is written out")
+    return term
 
 
 def atom(term: Term, power: int = 1) -> Polynomial:

@@ -19,7 +19,7 @@ from tinygpu.algebra.laws import Equal, cleared, meet, then
 from tinygpu.algebra.lemma import Meaning, opened
 from tinygpu.algebra.lemma import prove as meaning
 from tinygpu.algebra.normal import at_data, normal
-from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, is_truth, ring, term_of, times
+from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, bearable, is_truth, ring, term_of, times
 from tinygpu.algebra.sides import HELPS, MEANT, enough, inhabited, needs
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FALSE, TRUE, App, Axis, Const, Fold, Term, Var, ceildiv, conjuncts, text, variables, walk
@@ -121,7 +121,7 @@ def cases(theorem: Theorem) -> Iterator[Case]:
 def value(op: Op, case: Case) -> Term:
     """The output's value there, of inputs alone."""
     others = {e.target: e for e in op.equations if e.target != case.output}
-    return put_in(op.equation(case.output).at(case.index), others)
+    return bearable(put_in(op.equation(case.output).at(case.index), others))
 
 
 def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import gcd, prod
 
 from tinygpu.algebra.normal import normal
-from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, truth
+from tinygpu.algebra.polynomial import REAL, Unfollowed, bearable, is_truth, truth
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import polynomial
 from tinygpu.category.simplify import simplify
@@ -65,6 +65,7 @@ class Reader:
         for tensor in self.op.outputs:
             equation = self.op.equation(tensor.name)
             self.extents |= {a.name: a.extent for a in equation.axes}
+            bearable(self._whole(equation.value))
             self.roots[tensor.name] = self.value(equation.value)
         self.graph.rebuild()
 
