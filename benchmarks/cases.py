@@ -245,11 +245,14 @@ DATA = (
 )  # fmt: skip
 
 SMALL_ROWS, HEADS = {"R": 1024, "N": 1024}, {"Q": 256, "D": 64, "K": 256, "E": 64}
+SQUARE_HEADS = {"Q": 1024, "D": 64, "K": 1024, "E": 64}
 THEOREMS = (  # machines via a theorem against the side that they serve
     Case("softmax, via one pass", "theorems", "softmax", SMALL_ROWS, peers.softmax, "exp(x - max) / sum"),
     Case("layernorm, via one pass", "theorems", "layernorm", SMALL_ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", draw=SMALL_EPS),
     Case("attention, via one fold", "theorems", "attention", HEADS, peers_theorems.attention, "softmax(q @ k.T) @ v"),
     Case("causal attention, via one fold", "theorems", "attention_causal", HEADS, peers_theorems.attention_causal, "softmax(masked) @ v"),
+    Case("attention on cores", "attention_cpu", "attention", SQUARE_HEADS, peers_theorems.attention, "softmax(q @ k.T) @ v", 1.0),
+    Case("causal attention on cores", "attention_cpu", "attention_causal", SQUARE_HEADS, peers_theorems.attention_causal, "softmax(masked) @ v", 1.0),
     Case("a row of attention, via halves", "theorems", "attention_row", {"D": 64, "K": 4096, "E": 64}, peers_theorems.attention_row, "softmax(k @ q) @ v"),
     Case("rmsnorm into a product", "theorems", "rmsnorm_product", {"R": 256, "N": 256, "M": 256}, peers_theorems.rmsnorm_product, "(x / rms * g) @ W", draw=SMALL_EPS),
     Case("a chain, via the other order", "theorems", "chain_left", {"M": 512, "K": 32, "L": 512, "N": 32}, peers_theorems.chain, "(A @ B) @ C"),

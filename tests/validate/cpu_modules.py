@@ -43,7 +43,7 @@ def runner(text: str, name: str, parallel: bool) -> Callable[..., None]:
     """`NAME_cpu` of a text, by Python itself: the decorators do nothing, vectors are arrays. `parallel`: however few items there are."""
     tree = ast.parse(text.replace("< 65536", "< 0") if parallel else text)
     names: dict[str, Any] = {**plain_runtime(), "prange": range, "get_num_threads": lambda: 3}
-    names |= {f"{name}_{dtype}": made for name, made in VECTORS.items() for dtype in ("f32", "f64")}
+    names |= VECTORS
     exec(compile(tree, name, "exec"), names)
     return names[f"{name}_cpu"]  # type: ignore[no-any-return]
 
@@ -58,17 +58,25 @@ def plain_runtime() -> dict[str, Any]:
     return names
 
 
-def _inside(array: Any, first: Any) -> bool:
-    assert 0 <= int(first) <= len(array) - LANES
+def _loaded(count: int) -> Callable[[Any, Any], Any]:
+    return lambda a, i: _inside(a, i, count) and a[int(i) : int(i) + count].copy()
+
+
+def _inside(array: Any, first: Any, count: int) -> bool:
+    assert 0 <= int(first) <= len(array) - count
     return True
 
 
-VECTORS: dict[str, Any] = {
-    "LANES": LANES,
-    "lanes_load": lambda a, i: _inside(a, i) and a[int(i) : int(i) + LANES].copy(),
-    "lanes_store": lambda a, i, v: _inside(a, i) and a.__setitem__(slice(int(i), int(i) + LANES), v),
-    "lanes_spread": lambda x: np.full(LANES, x), "lanes_add": np.add, "lanes_sub": np.subtract, "lanes_mul": np.multiply,
-    "lanes_div": np.divide, "lanes_max": np.maximum, "lanes_min": np.minimum,
+VECTORS: dict[str, Any] = {"LANES_f32": LANES, "LANES_f64": LANES} | {
+    f"{name}_{dtype}{width}": made
+    for dtype in ("f32", "f64")
+    for width, count in (("", LANES), ("x4", 4), ("x8", 8), ("x16", 16))
+    for name, made in {
+        "lanes_load": _loaded(count), "lanes_spread": lambda x, count=count: np.full(count, x),
+        "lanes_store": lambda a, i, v: _inside(a, i, len(v)) and a.__setitem__(slice(int(i), int(i) + len(v)), v),
+        "lanes_add": np.add, "lanes_sub": np.subtract, "lanes_mul": np.multiply, "lanes_div": np.divide,
+        "lanes_max": np.maximum, "lanes_min": np.minimum,
+    }.items()
 }  # fmt: skip
 
 

@@ -8,16 +8,16 @@ in its axis is the loop's bound; an index term that stands in two places has a n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from tinygpu.category.monoid import as_monoid
 from tinygpu.category.region import Region
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, conjunction, substitute, variables
 from tinygpu.emit.body import Body
-from tinygpu.emit.cpu_text import Writer, mangle
+from tinygpu.emit.cpu_text import Register, Writer, mangle
+from tinygpu.emit.cpu_vector import accumulators, first, lanes
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
-from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.program.traverse import reads_of, written
 from tinygpu.record import dataclass, replace
@@ -62,7 +62,7 @@ class CpuBody(Body):
         high = [self.scope.text(axis.extent), *map(self.scope.text, highs)]
         head = f"{among('max', low)}, {among('min', high)}" if lows else among("min", high)
         there = replace(self, known=self.known | {axis.name})
-        held = accumulators(axis, body) if vectors(body) and not self.scope.held else {}
+        held = {} if self.scope.held else accumulators(self.scope, axis, body, self.known | {axis.name})
         opened = f"for {mangle(axis.name)} in range({head}{nought(axis) if held or self.scope.held else ''})"
         if held:
             lines = replace(there, scope=replace(self.scope, held=held)).held(opened, body)
@@ -80,8 +80,8 @@ class CpuBody(Body):
     def held(self, opened: str, body: tuple[Step, ...]) -> list[str]:
         """A loop whose accumulators are registers from its begin to its end."""
         first = {place: f"{mangle(place[0])}, {self.scope.address(*place)}" for place in self.scope.held}
-        load = [f"{mangle(name)} = {self.operation('load', first[place])}" for place, name in self.scope.held.items()]
-        store = [self.operation("store", first[place], mangle(name)) for place, name in self.scope.held.items()]
+        load = [f"{mangle(one.name)} = {one.operation('load', first[place])}" for place, one in self.scope.held.items()]
+        store = [one.operation("store", first[place], mangle(one.name)) for place, one in self.scope.held.items()]
         return [*load, *block(opened, self.lines(body)), *store]
 
     def turns(self, body: tuple[Step, ...]) -> list[str]:
@@ -95,7 +95,7 @@ class CpuBody(Body):
                 case For(axis, inner) if axis.sort == "register":
                     for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
                         out += self.lines(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner))
-                case For(axis, inner) if _lanes(axis):
+                case For(axis, inner) if lanes(axis):
                     out += [self.accumulated(s, axis.name) for s in inner if isinstance(s, Assign)]
                 case For():
                     out += self.loop(step)
@@ -104,26 +104,23 @@ class CpuBody(Body):
     def accumulated(self, step: Assign, lane: str) -> str:
         """`acc = lanes_add(acc, value)`."""
         assert step.guard == TRUE, "a register is changed in every lane"
-        name = mangle(self.scope.held[step.target, _first(step, lane).index])
-        return f"{name} = {self.operation(as_monoid(step.update).op, name, self.vector(step.value, lane))}"
+        one = self.scope.held[step.target, first(step, lane).index]
+        name = mangle(one.name)
+        return f"{name} = {one.operation(as_monoid(step.update).op, name, self.vector(step.value, lane, one))}"
 
-    def vector(self, t: Term, lane: str) -> str:
+    def vector(self, t: Term, lane: str, one: Register) -> str:
         """A term as a vector: a number in every lane, what lies side by side, or an operation."""
         match t:
             case _ if lane not in variables(t):
-                return self.operation("spread", self.scope.text(t))
+                return one.operation("spread", self.scope.text(t))
             case Read(name, index):
-                first = tuple(substitute(i, {lane: Const(0)}) for i in index)
-                return self.operation("load", mangle(name), self.scope.address(name, first))
+                start = tuple(substitute(i, {lane: Const(0)}) for i in index)
+                return one.operation("load", mangle(name), self.scope.address(name, start))
             case App("neg", (a,), dtype):
-                return self.operation("sub", self.operation("spread", self.scope.text(Const(-0.0, dtype))), self.vector(a, lane))
+                return one.operation("sub", one.operation("spread", self.scope.text(Const(-0.0, dtype))), self.vector(a, lane, one))
             case App(op, args):
-                return self.operation(op, *(self.vector(a, lane) for a in args))
+                return one.operation(op, *(self.vector(a, lane, one) for a in args))
         raise AssertionError("no term of a tile")
-
-    def operation(self, name: str, *args: str) -> str:
-        """An operation of vectors."""
-        return f"lanes_{name}_{self.scope.vectors}({', '.join(args)})"
 
 
 def shared(body: tuple[Step, ...]) -> tuple[Term, ...]:
@@ -150,43 +147,6 @@ def among(function: str, parts: Sequence[str]) -> str:
     return f"{function}({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
-def vectors(body: tuple[Step, ...]) -> bool:
-    """Whether everything is done in vector registers: it stands in loops over their lanes."""
-    return all(
-        isinstance(s, For) and (_lanes(s.axis) or vectors(s.body)) if not isinstance(s, Assign) else False for s in body
-    ) and bool(body)
-
-
-def _lanes(axis: Axis) -> bool:
-    return axis.sort == "vector" and axis.extent == LANES
-
-
 def nought(axis: Axis) -> str:
     """A number of turns that the compiler does not know: it would unroll the loop around vectors."""
     return " + nought" if isinstance(axis.extent, Const) else ""
-
-
-def accumulators(axis: Axis, body: tuple[Step, ...]) -> dict[tuple[str, tuple[Term, ...]], str]:
-    """Where a loop updates, all in vectors: a name for each, if these are the same places in every turn."""
-    every = [*unrolled(body)]
-    found = {(s.target, s.index): f"{s.target}_{'_'.join(map(str, turns))}" for s, turns in every}
-    inner = {axis.name} | {s.axis.name for s in steps(body) if isinstance(s, For) and s.axis.sort == "time"}
-    fixed = all(s.update and not {v for i in s.index for v in variables(i)} & inner for s, _ in every)
-    return found if fixed else {}
-
-
-def unrolled(body: tuple[Step, ...], turns: tuple[int, ...] = ()) -> Iterator[tuple[Assign, tuple[int, ...]]]:
-    """The assignments of a body for each turn of its register loops, at the first lane."""
-    for step in body:
-        match step:
-            case For(axis, inner) if axis.sort == "register":
-                for turn in range(int(axis.extent.value)):  # type: ignore[union-attr]
-                    yield from unrolled(tuple(substituted(s, {axis.name: Const(turn)}) for s in inner), (*turns, turn))
-            case For(axis, inner) if _lanes(axis):
-                yield from ((_first(s, axis.name), turns) for s in inner if isinstance(s, Assign))
-            case For(_, inner):
-                yield from unrolled(inner, turns)
-
-
-def _first(step: Assign, lane: str) -> Assign:
-    return replace(step, index=tuple(substitute(i, {lane: Const(0)}) for i in step.index))

@@ -19,7 +19,7 @@ from tinygpu.category.to_source import ATOM, Form, Source, called, plain, rounde
 from tinygpu.emit.cuda_text import literal
 from tinygpu.model.op import Tensor
 from tinygpu.program.arrays import address as row_major
-from tinygpu.program.lanes import LANES
+from tinygpu.program.lanes import LANES, vector_of
 from tinygpu.program.step import Array
 from tinygpu.record import dataclass, field, replace
 from tinygpu.runtime import offered
@@ -45,10 +45,28 @@ def mangle(name: str) -> str:
     return name + "_" if name.rstrip("_") in RESERVED else name  # also of `min_`, which would else meet `min`
 
 
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A variable that holds so many neighbours of a dtype. What makes one of none says how many these are."""
+
+    name: str
+    dtype: str
+    lanes: Term
+
+    def operation(self, name: str, *args: str) -> str:
+        """An operation of such vectors.
+
+        >>> Register("acc", "f32", Const(16)).operation("load", "b", "0"), Register("acc", "f32", LANES).operation("spread", "x")
+        ('lanes_load_f32x16(b, 0)', 'lanes_spread_f32(x)')
+        """
+        kind = vector_of(self.dtype, self.lanes) if name in ("load", "spread") else self.dtype
+        return f"lanes_{name}_{kind}({', '.join(args)})"
+
+
 @dataclass(slots=True)
 class Writer:
     """Names in scope: `tensors` and `locals` by name; of cells in `strip` each of `parts` threads has one, and `thread` is the one at hand.
-    `bound` are the names of index terms, `held` those of accumulators in vector registers of numbers `vectors`, by their first lane."""
+    `bound` are the names of index terms, `held` accumulators in vector registers by their first lane, and `vectors` the numbers of those that are as long as the machine's."""
 
     tensors: dict[str, Tensor]
     locals: dict[str, Array]
@@ -57,7 +75,7 @@ class Writer:
     thread: Term = Const(0)
     parts: int = 1
     bound: Mapping[Term, str] = field(default_factory=dict)
-    held: Mapping[tuple[str, tuple[Term, ...]], str] = field(default_factory=dict)
+    held: Mapping[tuple[str, tuple[Term, ...]], Register] = field(default_factory=dict)
 
     def text(self, t: Term, level: float = 0) -> str:
         """An index term as int64, a condition, or a value in the type of its register; parentheses where what stands around it binds

@@ -39,9 +39,7 @@ from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
-from tinygpu.syntax.target import ARCHITECTURES, CPU, common, strange
-
-REGISTERS = (4, 8, 16)  # lanes of a factor of simd
+from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,5 +276,5 @@ def _registers(factors: Iterable[Factor], launches: Iterable[Launch], problems: 
     extents = {a.name: a.extent for one in launches for p in one.phases for a in p.owner.domain.axes}
     for factor in factors:
         extent = extents.get(factor.name, factor.extent)
-        if factor.sort == "vector" and isinstance(extent, Const) and extent.value not in REGISTERS:
+        if factor.sort == "vector" and isinstance(extent, Const) and extent.value not in SIMD:
             problems.say("TG163.lanes", factor.span, name=factor.name, extent=extent)

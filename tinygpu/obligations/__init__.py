@@ -26,7 +26,10 @@ from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.lanes import instances, of_any_width
 from tinygpu.program.read import reread
-from tinygpu.program.step import Program
+from tinygpu.program.space import LOCAL, SHARED
+from tinygpu.program.step import Array, Program, Step
+from tinygpu.program.traverse import map_steps
+from tinygpu.record import replace
 
 REALS = value_of, value_of  # how values are seen, and guards: claims over the reals
 ALWAYS = number_of, number_of  # such hold for all data, NaN among them, and however floats are rounded
@@ -61,7 +64,7 @@ def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> I
     if wrong:
         yield from wrong
         return
-    program = of_any_width(program)
+    program = owned(of_any_width(program))
     seen: set[Claim] = set()
     for name, claim in of_trace(program, execute(program)):
         if name in LARGEST and enough():
@@ -69,6 +72,16 @@ def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> I
         if claim not in seen:
             seen.add(claim)
             yield claim
+
+
+def owned(program: Program) -> Program:
+    """The program in which a block of one thread has nothing that is not this thread's: what a core has for itself are its cells."""
+
+    def each(step: Step) -> tuple[Step, ...]:
+        return (replace(step, space=LOCAL) if isinstance(step, Array) and step.space == SHARED else step,)
+
+    launches = tuple(one if one.block else replace(one, body=map_steps(one.body, each)) for one in program.launches)
+    return replace(program, launches=launches)
 
 
 def wellformed(program: Program) -> Iterator[Gap]:

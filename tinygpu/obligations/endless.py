@@ -37,7 +37,7 @@ from tinygpu.category.text import WRITTEN
 from tinygpu.category.total import INFINITE, mixing
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.defined import partial, valued
-from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, several
+from tinygpu.obligations.extended import NOTHING, Unfollowed, infinite, powers, several
 from tinygpu.obligations.finite import HIGH, LOW, Ends, apart, blended, finite
 from tinygpu.obligations.obligation import Claim, Obligation
 
@@ -107,7 +107,7 @@ def _case(
             yield _wrong(shown, there, "is infinite where the equation is not, or the other way round", labels)
         else:
             sentence = f"{shown[0]} is {shown[1]} where a fold over nothing is infinite"
-            goal = equal(*(names.back(cancel(t)) for t in (ours, theirs)))
+            goal = equal(*(powers(names.back(cancel(t))) for t in (ours, theirs)))
             title, forms = "the value stored is not the equation's", (names.back(ours), names.back(theirs))
             yield Obligation("body", "TG502", title, sentence, there.facts, goal, labels, forms=forms)
 

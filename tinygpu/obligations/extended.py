@@ -14,7 +14,22 @@ from typing import TypeAlias
 
 from tinygpu.category.dtype import RANGE, stored
 from tinygpu.category.operation import FUNCTION, demands
-from tinygpu.category.term import BOOL, COMPARISONS, FLOATS, TRUE, App, Const, Fold, Read, Term, Var, negation, variables
+from tinygpu.category.term import (
+    BOOL,
+    COMPARISONS,
+    FLOATS,
+    TRUE,
+    App,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    memoised,
+    negation,
+    rebuild,
+    variables,
+)
 
 INFINITY = float("inf")
 Path: TypeAlias = tuple[Term, ...]
@@ -216,6 +231,17 @@ def power(op: str, exponent: Term, dtype: str) -> Term:
     one = Const(1.0, dtype)
     top, bottom = (reduce(lambda a, b: App("mul", (a, b), dtype), side) if side else one for side in (above, below))
     return App("div", (top, bottom), dtype) if below else top
+
+
+@memoised
+def powers(term: Term) -> Term:
+    """A finite value with each `exp` of a sum outside of folds as a product of powers."""
+    match term:
+        case App("exp" | "exp2" as op, (exponent,), dtype):
+            return power(op, powers(exponent), dtype)
+        case App():
+            return rebuild(term, powers)
+    return term
 
 
 def _sum(term: Term, sign: int) -> Iterator[tuple[Term, int]]:

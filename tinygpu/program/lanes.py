@@ -17,6 +17,15 @@ LANES = Var("@LANES")  # numbers in a vector register of the machine that runs i
 WIDTHS = {"f32": (16, 8), "f64": (8, 4)}  # of each dtype, with and without AVX-512
 
 
+def vector_of(dtype: str, lanes: Term) -> str:
+    """The type of a vector.
+
+    >>> vector_of("f32", LANES), vector_of("f32", Const(16))
+    ('f32', 'f32x16')
+    """
+    return dtype if lanes == LANES else f"{dtype}x{lanes.value}"  # type: ignore[union-attr]
+
+
 def vectors_of(program: Program) -> str:
     """The dtype of the numbers in a program's vector registers; empty where it has none."""
     held = (s.dtype for s in program.steps if isinstance(s, Array) and any(LANES.name in variables(e) for e in s.extents))

@@ -1,6 +1,6 @@
-"""Vectors for CPU kernels: one hardware register of f32 or f64 numbers as a type of numba, with the few operations that tiles need.
+"""Vectors for CPU kernels: f32 or f64 numbers, as many as a hardware register has or as a program says, with the few operations that tiles need.
 
-Comes in: the dtype of the numbers. Goes out: how many they are, a type, and its intrinsics: load, store, spread, arithmetic. The one idea: LLVM
+Comes in: the dtype of the numbers. Goes out: how many they are, types, and their intrinsics: load, store, spread, arithmetic. The one idea: LLVM
 has vectors of any length as values; given a name in numba they are variables, and so they stay in registers, which arrays of accumulators do not.
 """
 
@@ -37,18 +37,13 @@ def _lanes_place(kind: Lanes, context: Any, builder: Any, signature: Any, argume
     return builder.bitcast(builder.gep(array.data, [arguments[1]]), kind.vector.as_pointer())
 
 
-def _moves(kind: Lanes, size: int) -> Iterator[Any]:
-    """The elements from a number on; to write them; a number in every lane."""
+def _moves(kind: Lanes) -> Iterator[Any]:
+    """The elements from a number on; a number in every lane."""
 
     def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         loaded = builder.load(_lanes_place(kind, context, builder, signature, arguments))
-        loaded.align = size
+        loaded.align = kind.number.bitwidth // 8
         return loaded
-
-    def store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        stored = builder.store(arguments[2], _lanes_place(kind, context, builder, signature, arguments))
-        stored.align = size
-        return context.get_dummy_value()
 
     def spread(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one = builder.insert_element(ir.Constant(kind.vector, ir.Undefined), arguments[0], ir.IntType(32)(0))
@@ -56,11 +51,24 @@ def _moves(kind: Lanes, size: int) -> Iterator[Any]:
         return builder.shuffle_vector(one, ir.Constant(kind.vector, ir.Undefined), zeros)
 
     yield intrinsic(lambda typing, array, first: (kind(array, types.uintp), load))
-    yield intrinsic(lambda typing, array, first, vector: (types.none(array, types.uintp, kind), store))
     yield intrinsic(lambda typing, number: (kind(kind.number), spread))
 
 
-def _combined(kind: Lanes, instruction: str) -> Any:
+def _lanes_store(number: Any) -> Any:
+    """To write a vector from an element on."""
+
+    def store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[2]
+        stored = builder.store(arguments[2], _lanes_place(kind, context, builder, signature, arguments))
+        stored.align = number.bitwidth // 8
+        return context.get_dummy_value()
+
+    return intrinsic(
+        lambda typing, array, first, vector: (types.none(array, types.uintp, vector), store) if _is(vector, number) else None
+    )
+
+
+def _combined(number: Any, instruction: str) -> Any:
     """An operation of two vectors: an instruction of LLVM (a product and a sum may become one fused operation, as in the scalar code), or the
     left number of each lane where it stands in that relation to the right one."""
 
@@ -69,17 +77,32 @@ def _combined(kind: Lanes, instruction: str) -> Any:
             return builder.select(builder.fcmp_ordered(instruction, *arguments), *arguments)
         return getattr(builder, instruction)(*arguments, flags=("contract",))
 
-    return intrinsic(lambda typing, left, right: (kind(kind, kind), build))
+    return intrinsic(lambda typing, left, right: (left(left, right), build) if _is(left, number) and left == right else None)
 
 
-def _operations(kind: Lanes) -> Iterator[Any]:
-    return (_combined(kind, instruction) for instruction in ("fadd", "fsub", "fmul", "fdiv", ">", "<"))
+def _is(vector: Any, number: Any) -> bool:
+    return isinstance(vector, Lanes) and vector.number == number
+
+
+def _operations(number: Any) -> Iterator[Any]:
+    yield _lanes_store(number)
+    yield from (_combined(number, instruction) for instruction in ("fadd", "fsub", "fmul", "fdiv", ">", "<"))
 
 
 _WIDE = bool(get_host_cpu_features().get("avx512f"))
 LANES_f32, LANES_f64 = (16, 8) if _WIDE else (8, 4)  # numbers in one vector register
-_F32, _F64 = Lanes(types.float32, ir.FloatType(), LANES_f32), Lanes(types.float64, ir.DoubleType(), LANES_f64)
-lanes_load_f32, lanes_store_f32, lanes_spread_f32 = _moves(_F32, 4)
-lanes_load_f64, lanes_store_f64, lanes_spread_f64 = _moves(_F64, 8)
-lanes_add_f32, lanes_sub_f32, lanes_mul_f32, lanes_div_f32, lanes_max_f32, lanes_min_f32 = _operations(_F32)
-lanes_add_f64, lanes_sub_f64, lanes_mul_f64, lanes_div_f64, lanes_max_f64, lanes_min_f64 = _operations(_F64)
+_F32, _F64 = (types.float32, ir.FloatType()), (types.float64, ir.DoubleType())
+lanes_load_f32, lanes_spread_f32 = _moves(Lanes(*_F32, LANES_f32))
+lanes_load_f64, lanes_spread_f64 = _moves(Lanes(*_F64, LANES_f64))
+lanes_load_f32x4, lanes_spread_f32x4 = _moves(Lanes(*_F32, 4))
+lanes_load_f64x4, lanes_spread_f64x4 = _moves(Lanes(*_F64, 4))
+lanes_load_f32x8, lanes_spread_f32x8 = _moves(Lanes(*_F32, 8))
+lanes_load_f64x8, lanes_spread_f64x8 = _moves(Lanes(*_F64, 8))
+lanes_load_f32x16, lanes_spread_f32x16 = _moves(Lanes(*_F32, 16))
+lanes_load_f64x16, lanes_spread_f64x16 = _moves(Lanes(*_F64, 16))
+lanes_store_f32, lanes_add_f32, lanes_sub_f32, lanes_mul_f32, lanes_div_f32, lanes_max_f32, lanes_min_f32 = _operations(
+    types.float32
+)
+lanes_store_f64, lanes_add_f64, lanes_sub_f64, lanes_mul_f64, lanes_div_f64, lanes_max_f64, lanes_min_f64 = _operations(
+    types.float64
+)

@@ -44,7 +44,7 @@ def on_cpu(program: Program) -> Iterator[Program]:
 
 def as_it_is(program: Program) -> str:
     """The message of a program that a CPU runs and of which some launch is laid out for none; nothing of the others."""
-    together = any(map(cooperates, program.launches))
+    together = any(launch.block and cooperates(launch) for launch in program.launches)
     return "TG825.blocks" if together else "" if program.arch == CPU else "TG825.order"
 
 

@@ -21,6 +21,7 @@ ARCHITECTURES = ("cpu", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "s
 Words = Mapping[str, str]
 LEVELS: Words = {"core": "grid"}
 SORTS: Words = {"simd": "vector"}
+SIMD = (4, 8, 16)  # numbers that a factor of simd may have
 SPACES: Words = {"core": "shared"}
 CELLS: Words = {"core": "register"}  # where something is kept
 Table = Mapping[type, tuple[str, Words]]  # the field of a node that says such a word, and what it says instead

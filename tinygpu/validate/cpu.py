@@ -178,7 +178,7 @@ def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Wid
         case _:
             raise unread(last, "is no loop over the items")
     inputs = frozenset(t.name for t in program.op.inputs)
-    follower = VectorFollower(meaning, launch, inputs, (), 0, width, flat, {*meaning.computed(launch.body)}, vectors_of(program))
+    follower = VectorFollower(meaning, launch, inputs, (), 0, width, flat, {*meaning.computed(launch.body)})
     follower.whole(body, tuple(Due(s) for s in launch.body), Here((*launch.turns, *grid), (), facts))
 
 

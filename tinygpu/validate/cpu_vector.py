@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
-from tinygpu.program.lanes import LANES
+from tinygpu.program.lanes import LANES, WIDTHS, vector_of
 from tinygpu.program.step import Assign, For
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import substituted
+from tinygpu.syntax.target import SIMD
 from tinygpu.validate.cpu_follow import CpuFollower
 from tinygpu.validate.follow import Due
 from tinygpu.validate.same import Here, canonical
@@ -26,24 +27,39 @@ from tinygpu.validate.typed import Differs, Held, Pointer, unread
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max")
 
 
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A variable, and the cells that it holds: so many, from a first one on."""
+
+    cells: Held
+    lanes: Term
+
+    @property
+    def dtype(self) -> str:
+        return self.cells.pointer.item
+
+    def named(self, operation: str) -> str:
+        """The function that loads such a register, or spreads a number over one."""
+        return f"{operation}_{vector_of(self.dtype, self.lanes)}"
+
+
 @dataclass(slots=True)
 class VectorFollower(CpuFollower):
-    """A work function with vectors of numbers of that type; `registers` are those that hold cells here, by name; no cell is in two."""
+    """A work function with vectors; `registers` are those that hold cells here, by name, each with its lanes; no cell is in two."""
 
-    vectors: str = ""
-    registers: dict[str, Held] = field(default_factory=dict)
+    registers: dict[str, Register] = field(default_factory=dict)
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
         """Loads, a loop, and the stores that give back what it has made of them; or any other statement."""
-        registers: dict[str, Held] = {}
+        registers: dict[str, Register] = {}
         for stmt in rest:
             if self.registers or (found := self.loaded(stmt, here)) is None:
                 break
             name, register = found
             if name in registers or name in self.names:
                 raise unread(stmt, f"gives {name} another meaning")
-            before = [h.first for h in registers.values() if h.pointer == register.pointer]
-            if before and not here.holds(register.first - before[-1] >= LANES):
+            before = [r for r in registers.values() if r.cells.pointer == register.cells.pointer]
+            if before and not here.holds(register.cells.first - before[-1].cells.first >= before[-1].lanes):
                 raise Differs(stmt, "may hold cells that another register holds")
             registers[name] = register
         if not registers:
@@ -51,12 +67,12 @@ class VectorFollower(CpuFollower):
         loop, stores = rest[len(registers) :][:1], rest[len(registers) + 1 :]
         if not loop or not isinstance(loop[0], ast.For):
             raise Differs(rest[-1], "is no loop over what was loaded")
-        self.registers, self.meaning.names = registers, self.names | registers
+        self.registers, self.meaning.names = registers, self.names | {n: r.cells for n, r in registers.items()}
         CpuFollower.statement(self, loop, queue, here)
         for (name, register), stmt in zip_longest(registers.items(), stores[: len(registers)]):
-            match self.operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
-                case "store", [array, place, ast.Name(other)] if other == name:
-                    if self.side_by_side(array, place, here) == register:
+            match operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
+                case operation, [array, place, ast.Name(other)] if other == name and operation == f"store_{register.dtype}":
+                    if self.side_by_side(array, place, here) == register.cells:
                         continue
             raise Differs(stmt or loop[0], "does not give back what was loaded", f"{name} is to be stored where it came from")
         self.registers, self.meaning.names = {}, {n: t for n, t in self.names.items() if n not in registers}
@@ -69,7 +85,7 @@ class VectorFollower(CpuFollower):
             if axis.sort == "register" and isinstance(axis.extent, Const):
                 turns = [{axis.name: Const(turn)} for turn in range(int(axis.extent.value))]
                 queue.extendleft(reversed([replace(d, step=substituted(d.step, turn)) for turn in turns for d in inner]))
-            elif axis.sort == "vector" and axis.extent == LANES:
+            elif axis.sort == "vector":  # as long as some register, or it cannot be followed
                 queue.extendleft(reversed([replace(d, lane=axis) for d in inner]))
             else:
                 break
@@ -84,30 +100,25 @@ class VectorFollower(CpuFollower):
         else:
             self.operation(stmt, due, here)
 
-    def loaded(self, stmt: ast.stmt, here: Here) -> tuple[str, Held] | None:
+    def loaded(self, stmt: ast.stmt, here: Here) -> tuple[str, Register] | None:
         """The register that a statement fills, if it is a load."""
         match stmt:
             case ast.Assign([ast.Name(name)], value):
-                match self.operation_of(value):
-                    case "load", [array, place]:
-                        return name, self.side_by_side(array, place, here)
+                match operation_of(value):
+                    case operation, [array, place] if operation in LOADS:
+                        register = Register(self.side_by_side(array, place, here), LOADS[operation][1])
+                        own = self.meaning.arrays[register.cells.pointer.array].owner != "grid"
+                        if own and register.dtype == LOADS[operation][0]:
+                            return name, register
         return None
 
-    def operation_of(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
-        """The operation of vectors that an expression is, and of what; of another one nothing."""
-        match node:
-            case ast.Call(ast.Name(name), args, []) if name.startswith("lanes_") and name.endswith(f"_{self.vectors}"):
-                return name.removeprefix("lanes_").removesuffix(f"_{self.vectors}"), args
-        return "", []
-
     def side_by_side(self, array: ast.expr, place: ast.expr, here: Here) -> Held:
-        """Cells of the block that lie side by side, from a number on."""
+        """Cells of the block, or elements of an array, that lie side by side, from a number on."""
         match array, place:
             case ast.Name(name), ast.Call(ast.Name("at"), [number], []) if isinstance(found := self.names.get(name), Pointer):
-                own = self.meaning.arrays[found.array].owner != "grid" and found.array not in self.meaning.each
-                if own and found.item == self.vectors:
+                if found.array not in self.meaning.each:
                     return Held(found, canonical(self.reader(here).index(number)))
-        raise unread(array, f"{ast.unparse(array)} is no array of cells of {self.vectors}")
+        raise unread(array, f"{ast.unparse(array)} is no array of cells that lie side by side")
 
     def operation(self, stmt: ast.stmt, due: Due, here: Here) -> None:
         """`acc = lanes_add(acc, value)`: every lane of a register."""
@@ -121,38 +132,53 @@ class VectorFollower(CpuFollower):
             case _:
                 raise Differs(stmt, "changes no register that was loaded")
         self.points(stmt, (*due.guards, *conjuncts(step.guard)), here, (lane,))
-        there, array = replace(here, axes=(*here.axes, lane)), register.pointer.array
+        there, cells = replace(here, axes=(*here.axes, lane)), register.cells
         (theirs,) = self.meaning.place(step.target, step.index)
-        if array != step.target or not there.same(register.first + Var(lane.name), theirs):
-            raise Differs(stmt, f"changes {array} from {text(register.first)} on", f"the program's element is {text(theirs)}")
-        found, wanted = self.vector(value, lane, there), self.meaning.stored(step.target, step.whole)
-        if any(r.tensor in {h.pointer.array for h in self.registers.values()} for r in reads(step.value)) or not there.same(
-            found, wanted
-        ):
+        if cells.pointer.array != step.target or not there.same(cells.first + Var(lane.name), theirs):
+            changed = f"changes {cells.pointer.array} from {text(cells.first)} on"
+            raise Differs(stmt, changed, f"the program's element is {text(theirs)}")
+        if lane.extent != register.lanes:
+            raise Differs(stmt, f"changes {text(register.lanes)} elements at once", f"the program changes {text(lane.extent)}")
+        found, wanted = self.vector(value, register, lane, there), self.meaning.stored(step.target, step.whole)
+        arrays = {r.cells.pointer.array for r in self.registers.values()}
+        if any(r.tensor in arrays for r in reads(step.value)) or not there.same(found, wanted):
             raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
 
-    def vector(self, node: ast.expr, lane: Axis, here: Here) -> Term:
-        """An expression of vectors, as what its lane holds."""
-        if isinstance(node, ast.Name) and isinstance(register := self.names.get(node.id), Held):
-            return self.lane(register, lane)
-        match self.operation_of(node):
-            case "spread", [number]:
+    def vector(self, node: ast.expr, register: Register, lane: Axis, here: Here) -> Term:
+        """An expression of vectors that are as long as a register, as what its lane holds."""
+        if isinstance(node, ast.Name) and node.id in self.registers:
+            return self.lane(self.registers[node.id], register, lane, node)
+        dtype = register.dtype
+        match operation_of(node):
+            case operation, [number] if operation == register.named("spread"):
                 value = self.reader(here).value(number)
-                if value.kind == self.vectors:
+                if value.kind == dtype:
                     return value.term
-            case "load", [array, place]:
-                return self.lane(self.side_by_side(array, place, here), lane)
-            case "sub", [ast.Call(ast.Name(spread), [zero], []), right] if (
-                spread == f"lanes_spread_{self.vectors}" and ast.unparse(zero) == NOUGHT[self.vectors]
-            ):
-                return App("neg", (self.vector(right, lane, here),), self.vectors)
-            case operation, [left, right] if operation in OPERATIONS:
-                return App(operation, (self.vector(left, lane, here), self.vector(right, lane, here)), self.vectors)
+            case operation, [array, place] if operation == register.named("load"):
+                return self.lane(Register(self.side_by_side(array, place, here), register.lanes), register, lane, node)
+            case operation, [left, right] if operation in (f"{name}_{dtype}" for name in OPERATIONS):
+                name = operation.removesuffix(f"_{dtype}")
+                match operation_of(left) if name == "sub" else ("", []):
+                    case spread, [zero] if spread == register.named("spread") and ast.unparse(zero) == NOUGHT[dtype]:
+                        return App("neg", (self.vector(right, register, lane, here),), dtype)
+                return App(name, tuple(self.vector(side, register, lane, here) for side in (left, right)), dtype)
         raise unread(node, "is no operation of vectors")
 
-    def lane(self, register: Held, lane: Axis) -> Term:
-        """What a register holds in one lane."""
-        return Read(register.pointer.array, (register.first + Var(lane.name),), register.pointer.item)
+    def lane(self, read: Register, register: Register, lane: Axis, node: ast.expr) -> Term:
+        """What a register holds in one lane, where another one of its kind is changed."""
+        if (read.dtype, read.lanes) != (register.dtype, register.lanes):
+            raise Differs(node, "has other lanes than the register that is changed")
+        return Read(read.cells.pointer.array, (read.cells.first + Var(lane.name),), read.dtype)
 
 
+def operation_of(node: ast.expr) -> tuple[str, list[ast.expr]]:
+    """The operation of vectors that an expression is, and of what; of another one nothing."""
+    match node:
+        case ast.Call(ast.Name(name), args, []) if name.startswith("lanes_"):
+            return name.removeprefix("lanes_"), args
+    return "", []
+
+
+_LENGTHS: tuple[Term, ...] = (LANES, *(Const(n) for n in SIMD))
+LOADS = {f"load_{vector_of(dtype, lanes)}": (dtype, lanes) for dtype in WIDTHS for lanes in _LENGTHS}
 NOUGHT = {"f32": "np.float32(-0.0)", "f64": "np.float64(-0.0)"}
