@@ -59,6 +59,8 @@ def _anew(term: Term, known: Known) -> Term:
     if term.dtype == BOOL and (term in known.given or negation(term) in known.given):
         return Const(term in known.given, BOOL)
     match term:
+        case App("and", parts) if any(_denied(fact, parts) for fact in known.given):
+            return FALSE
         case App(op, (_, _)) if op in COMPARISONS:
             verdict = _compared(term, known)
             if verdict is None and (new := rebuild(term, lambda t: _settle(t, known))) != term:
@@ -89,6 +91,20 @@ def _anew(term: Term, known: Known) -> Term:
             sums = joined(form)
             return new if sums == form and not cancels(new) else as_written(sums)
     return rebuild(term, lambda t: _settle(t, known))
+
+
+def _denied(fact: Term, parts: tuple[Term, ...]) -> bool:
+    """Whether a fact says that some of these do not hold together.
+
+    >>> from tinygpu.category.term import Var
+    >>> a, b, c = (Var(name, BOOL) for name in "abc")
+    >>> _denied(negation(conjunction(a, b)), (a, b, c)), _denied(negation(conjunction(a, b)), (a, c))
+    (True, False)
+    """
+    match fact:
+        case App("not", (App("and", together),)):
+            return {*together} <= {*parts}
+    return False
 
 
 def _compared(condition: Term, known: Known) -> bool | None:

@@ -47,11 +47,11 @@ class Place:
 
 
 def folded(
-    build: Build, values: tuple[Term, ...], place: Place, hints: tuple[str, ...]
+    build: Build, values: tuple[Term, ...], place: Place, hints: tuple[str, ...], begun: bool = False
 ) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
     """`values → (steps, values)`: after the steps, the values without folds; folds over the same axes share their loop.
 
-    Where a value is one fold and nothing else, its hint, if there is one, names the accumulator.
+    Where a value is one fold and nothing else, its hint, if there is one, names the accumulator. What is `begun` goes on with what is there.
     """
     folds = tuple(dict.fromkeys(f for value in values for f in outermost_folds(value)))
     if not folds:
@@ -63,7 +63,7 @@ def folded(
     names = {f: wanted.get(f) or build.fresh("acc") for f in dict.fromkeys(found.values())}
     for fold, name in names.items():
         build.local(name, fold.dtype, place.cells, fold.span)
-    for fold, name in names.items():
+    for fold, name in () if begun else names.items():
         steps.extend(start(build, fold, name, place))
     for run in dict.fromkeys((f.axes, ends(build, f)) for f in names):
         alike = {f: n for f, n in names.items() if (f.axes, ends(build, f)) == run}

@@ -17,6 +17,7 @@ from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import factors, halved
 from tinygpu.derive.fold import Place, folded
 from tinygpu.derive.nest import Build, cells, guarded, loops, own, point
+from tinygpu.derive.online import side_by_side, turned
 from tinygpu.derive.operand import fill
 from tinygpu.derive.plan import Plan
 from tinygpu.derive.ring import ringed
@@ -51,7 +52,7 @@ def begin(build: Build, machine: model.Machine, launch: model.Launch) -> tuple[m
     launch = halved(build, launch)
     build.block, build.axes = launch.block, tuple({a.name: a for a in factors(launch)}.values())
     declare(build, machine.op, launch)
-    todo = kept(build, plans(build, machine.op, launch), launch.keeps)
+    todo = kept(build, side_by_side(build, machine.op, launch, plans(build, machine.op, launch)), launch.keeps)
     copy(build, machine.op, launch)
     build.earlier = earlier(build, todo)
     return launch, todo
@@ -74,7 +75,9 @@ class Around:
 def sequence(build: Build, todo: Iterable[Plan], around: Around) -> tuple[Step, ...]:
     """Plans in order. Neighbours that have the same next loop share it, and neighbours that ask the same guard share one `if`."""
     items: list[tuple[tuple[Term, ...], tuple[Step, ...]]] = []
-    for axis, run in groupby(todo, lambda p: next((a for a in p.time if a not in around.opened), None)):
+    for (axis, _), run in groupby(
+        todo, lambda p: next(((a, p.goes_on(a)) for a in p.time if a not in around.opened), (None, False))
+    ):
         if axis is None:
             items.extend(together(build, batch, around) for batch in batches(run, around))
         else:
@@ -112,9 +115,16 @@ def batches(run: Iterable[Plan], around: Around) -> Iterator[tuple[Plan, ...]]:
     batch: list[Plan] = []
     for plan in run:
         read = {t.tensor for t in walk(plan.value) if isinstance(t, Read)}
-        alike = batch and all(
-            outermost_folds(p.value) and asks(p, around) == asks(plan, around) and (p.cells, p.ways) == (plan.cells, plan.ways)
-            for p in (*batch, plan)
+        alike = (
+            batch
+            and not plan.online
+            and all(
+                not p.online
+                and outermost_folds(p.value)
+                and asks(p, around) == asks(plan, around)
+                and (p.cells, p.ways) == (plan.cells, plan.ways)
+                for p in (*batch, plan)
+            )
         )
         if batch and (not alike or read & {p.kept for p in batch}):
             yield tuple(batch)
@@ -137,6 +147,9 @@ def together(build: Build, batch: tuple[Plan, ...], around: Around) -> tuple[tup
     for plan in batch:
         check_alive(build, plan, around)
     place = Place(first.cells, rest, first.span, first.ways, bool(around.opened))
+    if first.online:
+        build.alive[first.kept] = around.path[: around.opened.index(first.online.loop)]
+        return before, turned(build, first, place)
     if first.scan:
         build.alive[first.kept] = around.path
         return before, scanned(build, first.scan, first.cells, place)

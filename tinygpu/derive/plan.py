@@ -46,13 +46,24 @@ from tinygpu.record import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
+class Online:
+    """How a fold goes on in a turn of `loop`: what its cells are multiplied by first, what they hold after it, and the cells that keep what
+    was there before, if another fold asks for that."""
+
+    loop: Axis
+    change: Term
+    known: Term
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One equation over factors.
 
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
     local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
-    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell; `induced`, it reads a state.
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell; `induced`, it reads a state; `online`, it goes on in a loop.
     """
 
     target: str
@@ -71,6 +82,11 @@ class Plan:
     ways: Mapping[str, str] = field(default_factory=dict)
     scan: Scan | None = None
     induced: bool = False
+    online: Online | None = None
+
+    def goes_on(self, loop: Axis) -> bool:
+        """Whether it is a fold that goes on in that loop, which is none of what follows then."""
+        return self.online is not None and self.online.loop == loop
 
 
 Cells = Mapping[Term, Term]

@@ -98,12 +98,12 @@ def equation_name(program: Program, tensor: str, place: int) -> str:
 
 
 def equation_names(program: Program, tensor: str, place: int) -> Iterator[str]:
-    """The plain index at a coordinate of a tensor, for each place where an equation has the tensor."""
+    """The plain index at a coordinate of a tensor, for each place where an equation has the tensor. Cells that have its name may have more of them."""
     for equation in program.op.equations:
-        if equation.target == tensor:
+        if equation.target == tensor and place < len(equation.axes):
             yield equation.axes[place].name
         for read in reads(equation.value):
-            if read.tensor == tensor:
+            if read.tensor == tensor and place < len(read.index):
                 index = read.index[place]
                 yield index.name if isinstance(index, Var) else ""
 

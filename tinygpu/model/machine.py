@@ -17,7 +17,7 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
 from tinygpu.model.use import Use
 from tinygpu.record import dataclass, field, replace
-from tinygpu.syntax.tree import Keep, ProgramClause, Reduce
+from tinygpu.syntax.tree import Keep, Online, ProgramClause, Reduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class Launch:
     """A work object and the phases it evaluates. `time` is the nesting order of the loops, outermost first.
 
     `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape. What it `keeps`, every
-    equation reads from the thread's own cells, which are read once. What it `holds` are intermediates in cells, for steps of a text.
+    equation reads from the thread's own cells, which are read once. What it `holds` are intermediates in cells, for steps of a text. Folds that are `online`
+    go on side by side in one loop.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Launch:
     stages: tuple[Stage, ...] = ()
     cluster: int = 0
     holds: tuple[str, ...] = ()
+    online: Online | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,21 @@ def reduced(
     return found
 
 
+def online(clauses: Clauses, targets: Sequence[str], time: Sequence[str], problems: Problems) -> tree.Online | None:
+    """The folds that go on side by side in a loop."""
+    every = clauses.of(tree.Online)
+    for clause in every:
+        unknown = [(n, "equation", targets) for n in clause.equations if n not in targets]
+        unknown += [(clause.factor, "loop", time)] if clause.factor not in time else []
+        for name, kind, known in unknown:
+            problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
+        if (twice := next((n for n in clause.equations if clause.equations.count(n) > 1), None)) is not None:
+            problems.say("TG102.combined", clause.span, name=twice)
+    for clause in every[1:]:
+        problems.say("TG539.twice", clause.span, every[0].span)
+    return every[0] if every else None
+
+
 def kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
     """The inputs and intermediates that are kept in registers, or by a core."""
     kept: dict[str, tree.Keep] = {}

@@ -14,6 +14,7 @@ from functools import cache
 
 from tinygpu.category.deadline import about
 from tinygpu.diagnostic import Label, TinygpuError
+from tinygpu.hardware.arch import CPU
 from tinygpu.obligations import barriers, defined, equation, inplace, landing, laws, memory, storage, store, width
 from tinygpu.obligations.control import controlled
 from tinygpu.obligations.dataflow import execute, gaps
@@ -27,7 +28,7 @@ from tinygpu.obligations.trace import Trace
 from tinygpu.program.lanes import instances, of_any_width
 from tinygpu.program.read import reread
 from tinygpu.program.space import LOCAL, SHARED
-from tinygpu.program.step import Array, Program, Step
+from tinygpu.program.step import Array, Program, Step, arrays_in
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import replace
 
@@ -75,13 +76,13 @@ def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> I
 
 
 def owned(program: Program) -> Program:
-    """The program in which a block of one thread has nothing that is not this thread's: what a core has for itself are its cells."""
+    """The program in which a core has nothing that is not its one thread's: its own memory are the thread's cells."""
 
     def each(step: Step) -> tuple[Step, ...]:
         return (replace(step, space=LOCAL) if isinstance(step, Array) and step.space == SHARED else step,)
 
-    launches = tuple(one if one.block else replace(one, body=map_steps(one.body, each)) for one in program.launches)
-    return replace(program, launches=launches)
+    alone = [one for one in program.launches if program.arch == CPU and not one.block and arrays_in(one.body, "block")]
+    return replace(program, launches=tuple(replace(o, body=map_steps(o.body, each)) if o in alone else o for o in program.launches))
 
 
 def wellformed(program: Program) -> Iterator[Gap]:

@@ -10,10 +10,10 @@ their turns alone break the circle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, select, substitute, tensors
+from tinygpu.category.term import TRUE, App, Axis, Const, Term, Var, select, substitute, tensors, variables
 from tinygpu.obligations.made import is_made, made, moved, number_of, single, value_of
 
 
@@ -43,6 +43,26 @@ def _left(axis: Axis, value: Term, old: Term, now: Term, there: Region) -> Term:
     if value_of(first) != value_of(start) or not all(single(t) or is_made(t) for t in (last, start)):
         return select(now > 0, moved(value, axis.name, now - 1), old)
     return last if single(last) and single(start) else made(value_of(last), select(now > 0, number_of(last), number_of(start)))
+
+
+def partly(axis: Axis, value: Term, old: Term, previous: Set[str], unknown: tuple[Term, Term]) -> tuple[Term, Term]:
+    """What is there before a turn, and after the loop, in the cells of which a condition that no turn changes says that each turn makes them anew, of nothing
+    that is `previous`; of the others that is `unknown`.
+
+    >>> from tinygpu.category.term import Read, text
+    >>> t, s = Axis("t", Var("n")), Read("s", (Var("i"),), "f32")
+    >>> value = select(Var("i") < 8, Read("x", (Var("t") + 1,), "f32"), s)
+    >>> [text(form) for form in partly(t, value, Read("x", (Const(0),), "f32"), {"s"}, (s, s))]
+    ['x[t] if i < 8 else s[i]', 'x[n] if i < 8 else s[i]']
+    """
+    match value:
+        case App("select", (condition, new, _)) if axis.name not in variables(condition) and previous.isdisjoint(
+            tensors(condition)
+        ):
+            made = (before(axis, new, old), after(axis, new, old))
+            first, last = made if previous.isdisjoint(tensors(new)) else partly(axis, new, old, previous, unknown)
+            return select(condition, first, unknown[0]), select(condition, last, unknown[1])
+    return unknown
 
 
 def renewed(axis: Axis, value: Term, old: Term, previous: Iterable[str]) -> Term | None:

@@ -36,7 +36,7 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.anew import renewed
+from tinygpu.obligations.anew import partly, renewed
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.ends import cut_short
 from tinygpu.obligations.exchange import Threads, distances, exchanged
@@ -57,6 +57,7 @@ from tinygpu.obligations.trace import (
     index_terms,
     replaced,
     started,
+    unsolved,
 )
 from tinygpu.obligations.window import all_step, prefixed, shown
 from tinygpu.program.call import Call
@@ -289,12 +290,10 @@ class Execution:
             cells = self.state[name]
             new = replaced(values[name], {previous[m]: begin[m] for m in begin})
             forms = close(axis, itself(cells, previous[name], self.threads), new, old[name]) if free else None
-            if forms is None:
-                solved = False
-                # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
-                place = tuple(map(Var, (*cells.formals, *point.extents)))
-                start = Read(f"{previous[name]} in{UNSOLVED}", (*place, Var(axis.name)), cells.local.dtype)
-                forms = start, Read(f"{previous[name]}{UNSOLVED}", place, cells.local.dtype)
+            if forms is None:  # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
+                open = unsolved(previous[name], old[name], (*cells.formals, *point.extents), axis)
+                forms = partly(axis, new, old[name], {*previous.values()}, open) if free else open
+                solved &= forms != open
             forms = self.named(cells, forms[0], inside), self.named(cells, forms[1], point.axes)
             begin[name], after[name] = turning(cells, forms[0]), self.settled(cells, forms[1], point.axes)
         return begin, after, solved

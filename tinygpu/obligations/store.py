@@ -24,7 +24,7 @@ from tinygpu.obligations.induced import unfolded
 from tinygpu.obligations.memory import stored_before
 from tinygpu.obligations.named import element
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
-from tinygpu.obligations.trace import UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
+from tinygpu.obligations.trace import HELD, UNSOLVED, Access, Fact, Store, Trace, Value, every_cell, guarded_reads
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 
@@ -96,7 +96,7 @@ def initialised(program: Program, trace: Trace) -> Iterator[Claim]:
     for value in trace.of(Value):
         span = value.span
         hidden = (FRESH, UNSOLVED)  # what has no closed form may hide a cell that nobody wrote
-        for read, point in guarded_reads(value.term, value.point, hidden):
+        for read, point in (p for p in guarded_reads(value.term, value.point, hidden) if HELD not in p[0].tensor):
             if read.tensor.startswith(LARGE):
                 reason = f"it has more than {FOLLOWED:,} different parts; say with `holds` what a cell holds"
                 yield Gap("initialised", "TG501", "a value is too large to be followed", reason, (Label(span, "read here"),))

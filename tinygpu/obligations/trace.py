@@ -29,11 +29,22 @@ from tinygpu.category.term import (
 )
 from tinygpu.category.visited import Visited
 from tinygpu.diagnostic import Span
-from tinygpu.obligations.cells import Cells, State
+from tinygpu.obligations.cells import FRESH, Cells, State
 from tinygpu.obligations.made import View, single
 from tinygpu.obligations.recurrence import UNSOLVED as UNSOLVED
 from tinygpu.program.step import Assign, Program
 from tinygpu.record import dataclass, replace
+
+HELD = " held"
+
+
+def unsolved(name: str, old: Term, place: tuple[str, ...], axis: Axis) -> tuple[Read, Read]:
+    """Symbols for a cell whose loop has no closed form, before a turn and after the loop. One that was written before the loop holds some number all the
+    same: no turn takes that away."""
+    fresh = any(one.endswith(FRESH) or (one.endswith(UNSOLVED) and HELD not in one) for one in tensors(old))
+    index = tuple(map(Var, place))
+    name = name if fresh else f"{name}{HELD}"
+    return Read(f"{name} in{UNSOLVED}", (*index, Var(axis.name)), old.dtype), Read(f"{name}{UNSOLVED}", index, old.dtype)
 
 
 @dataclass(frozen=True, slots=True)

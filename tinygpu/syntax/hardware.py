@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygpu.syntax.expression import Group, Name
+from tinygpu.syntax.expression import Expr, Group, Name
 from tinygpu.syntax.node import Node
 from tinygpu.syntax.statement import Assign
 
@@ -65,3 +65,11 @@ class Instruction(
     body: tuple[Assign | Lane | Placed | Descriptor | Quoted, ...]
     families: tuple[Any, ...] = ()
     unit: str | None = None
+
+
+class Use(Node, use="name indices lanes", shown="use {name}{indices} by {lanes}"):
+    """`use mma_m16n8k16(i: im, j: jn, k: ka) by lane`: each index of an instruction is a factor, and its lanes are those of the block."""
+
+    name: str
+    indices: Group
+    lanes: Expr

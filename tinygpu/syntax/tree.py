@@ -103,6 +103,13 @@ class Reduce(Node, reduce="equation *factors by", shown="reduce {equation} over 
     by: str
 
 
+class Online(Node, online="*equations factor", shown="online {equations} over {factor}"):
+    """`online m, s, o over jo`."""
+
+    equations: tuple[str, ...]
+    factor: str
+
+
 class Keep(Node, keep="tensor space", shown="keep {tensor} in {space}"):
     """`keep x in register`."""
 
@@ -126,15 +133,8 @@ class IfClause(Node, if_clause="condition clauses", shown="if {condition:disjunc
 Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | Let | Arrays | Binding  # a word and a list
 
 
-class Use(Node, use="name indices lanes", shown="use {name}{indices} by {lanes}"):
-    """`use mma_m16n8k16(i: im, j: jn, k: ka) by lane`: each index of an instruction is a factor, and its lanes are those of the block."""
-
-    name: str
-    indices: Group
-    lanes: Expr
-
-
-Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Reduce | Keep | Use | ProgramClause | IfClause
+Folding: TypeAlias = Reduce | Online
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Folding | Keep | Use | ProgramClause | IfClause
 
 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,207 @@
+"""Folds that go on side by side in one loop, each of what the others have so far.
+
+    m = max z;  s = Σ exp(z − m)   ↦   for c { old := m;  m max= max z;  s := s·exp(old − m) + Σ exp(z − m) }       each over the terms of turn c
+
+Comes in: the plans of a launch. Goes out: the same, where each of these folds is a plan in that loop, and what follows it one behind it. The one idea:
+where m changes, all terms exp(z − m) change by one factor, so what has been added up is multiplied by it. Nobody has to believe that: after each turn it is said what the cells hold, which is the equation's own fold as far as the loop has come, and that is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+
+from tinygpu.category.decide import holds
+from tinygpu.category.region import Region
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import (
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    exchange,
+    lift,
+    outermost_folds,
+    reads,
+    rebuild,
+    select,
+    substitute,
+    variables,
+)
+from tinygpu.derive.fold import Place, folded, start
+from tinygpu.derive.nest import REGISTER, VECTOR, Build, cells, guarded, loops, point
+from tinygpu.derive.operand import within
+from tinygpu.derive.plan import Online, Plan
+from tinygpu.derive.reduce import collective
+from tinygpu.model.machine import Launch, Phase, inlined
+from tinygpu.model.op import Equation, Op, put_in
+from tinygpu.model.problems import refused
+from tinygpu.program.step import Assign, Ghost, Step
+from tinygpu.record import replace
+
+
+def side_by_side(build: Build, op: Op, launch: Launch, todo: Sequence[Plan]) -> tuple[Plan, ...]:
+    """The plans of a launch, with those folds in their loop."""
+    if (clause := launch.online) is None:
+        return tuple(todo)
+    loop = next(a for a in build.axes if a.name == clause.factor)
+    phases = {p.equation.target: p for p in launch.phases}
+    values, made = inlined(launch.phases), {t.name: op.equation(t.name) for t in op.intermediates}
+    turns: dict[str, Plan] = {}
+    behind: list[Plan] = []
+    before: list[Plan] = []
+    for plan in todo:
+        if plan.target not in clause.equations:
+            (behind if turns else before).append(plan)
+            continue
+        fold = _fold(plan, loop, phases[plan.target])
+        kept = plan.kept if plan.value == fold and plan.kept else build.fresh("acc")
+        late = next((r for r in reads(fold) for p in behind if r.tensor == p.kept), None)
+        if late is not None:
+            raise refused("TG539.first", plan.span, late.span, name=plan.target, other=_name(behind, late), loop=loop.name)
+        own = {r: turns[r.tensor] for r in reads(fold) if r.tensor in turns}
+        for read, other in own.items():
+            assert other.online is not None
+            if not other.online.before:
+                old = build.fresh(f"{other.target}_before")
+                build.local(old, other.dtype, other.cells, other.span)
+                turns[read.tensor] = replace(other, online=replace(other.online, before=old))
+        olds = {r: replace(r, tensor=turns[r.tensor].online.before) for r in own}  # type: ignore[union-attr]
+        change = _change(plan, fold, olds)
+        complete = {p.target: r for p in before for r in reads(fold) if r.tensor == p.kept}
+        known = _known(
+            build, phases[plan.target], values[plan.target], loop, made, complete | {p.target: r for r, p in own.items()}
+        )
+        inner = replace(fold, axes=tuple(a for a in fold.axes if a != loop))
+        turns[kept] = replace(
+            plan, value=inner, time=(*plan.time, loop), absent=(), stored=False, kept=kept, online=Online(loop, change, known)
+        )
+        if plan.stored or kept != plan.kept:
+            held = Read(kept, point(plan.cells), plan.dtype)
+            behind.append(replace(plan, value=exchange(plan.value, {fold: held}), kept="" if kept == plan.kept else plan.kept))
+    return (*before, *turns.values(), *behind)
+
+
+def _name(plans: Sequence[Plan], read: Read) -> str:
+    return next(p.target for p in plans if p.kept == read.tensor)
+
+
+def _fold(plan: Plan, loop: Axis, phase: Phase) -> Fold:
+    """The one fold that goes on. Raises TG539 where there is none, or it goes along that loop and others of the work."""
+    folds = outermost_folds(plan.value)
+    mine = [f for f in folds if loop in f.axes]
+    if len(folds) != 1 or not mine or mine[0].dtype != plan.dtype or _index(mine[0], loop, phase) is None:
+        raise refused("TG539.fold", plan.span, name=plan.target, loop=loop.name)
+    return mine[0]
+
+
+def _index(fold: Fold, loop: Axis, phase: Phase) -> tuple[str, Term] | None:
+    """The index that the loop goes along, and before which of its values all are seen after a turn."""
+    owner = phase.owner.by_axis
+    (name, *others) = [n for n, term in owner.items() if loop.name in variables(term)]
+    axes = [a for a in fold.axes if a.name in variables(owner[name])]
+    seen = substitute(owner[name], {a.name: Var(loop.name) + 1 if a == loop else lift(0) for a in axes})
+    rest = variables(owner[name]) - {a.name for a in axes}
+    whole = not rest and holds(owner[name] < seen, Region(fold.axes)) is True
+    return (name, simplify(seen, Region(fold.axes))) if whole and not others else None
+
+
+def _change(plan: Plan, fold: Fold, olds: Mapping[Read, Read]) -> Term:
+    """What each term of a fold is multiplied by where others change. Raises TG539 where that differs from term to term."""
+    factors = [*_factors(fold.body, olds)] if olds else []
+    if None in factors or (factors and fold.monoid != "sum"):
+        raise refused("TG539.term", plan.span, name=plan.target, others=sorted({r.tensor for r in olds}))
+    found = [f for f in factors if f is not None]
+    return reduce(lambda a, b: App("mul", (a, b), fold.dtype), found) if found else Const(1.0, fold.dtype)
+
+
+def _factors(term: Term, olds: Mapping[Read, Read]) -> Iterator[Term | None]:
+    """The factors by which a product changes where reads of cells were `olds`; None where it is no factor."""
+    if not {*reads(term)} & olds.keys():
+        return
+    match term:
+        case App("mul", (a, b)):
+            yield from (*_factors(a, olds), *_factors(b, olds))
+        case App("div", (a, b)):
+            yield from (*_factors(a, olds), *((None,) if {*reads(b)} & olds.keys() else ()))
+        case App("neg", (a,)):
+            yield from _factors(a, olds)
+        case App("select", (condition, then, Const(value))) if value == 0 and not {*reads(condition)} & olds.keys():
+            yield from _factors(then, olds)
+        case App("exp" | "exp2" as op, (exponent,), dtype):
+            yield from (None if d is None else App(op, (d,), dtype) for d in _differences(exponent, olds, 1))
+        case _:
+            yield None
+
+
+def _differences(term: Term, olds: Mapping[Read, Read], sign: int) -> Iterator[Term | None]:
+    """By what a sum grows."""
+    if not {*reads(term)} & olds.keys():
+        return
+    match term:
+        case App("add" | "sub" as op, (a, b)):
+            yield from (*_differences(a, olds, sign), *_differences(b, olds, sign if op == "add" else -sign))
+        case App("neg", (a,)):
+            yield from _differences(a, olds, -sign)
+        case Read():
+            yield App("sub", (term, olds[term]) if sign > 0 else (olds[term], term), term.dtype)
+        case _:
+            yield None
+
+
+def _known(build: Build, phase: Phase, value: Term, loop: Axis, made: Mapping[str, Equation], own: Mapping[str, Read]) -> Term:
+    """The fold of an equation as far as the loop has come, over factors, of what cells hold by then."""
+    owner, box = phase.owner.by_axis, Region(phase.owner.domain.axes)
+    (fold,) = outermost_folds(value)
+    index, seen = _index(replace(fold, axes=box.axes), loop, phase) or ("", lift(0))
+    far = replace(fold, guard=conjunction(fold.guard, Var(index) < Var("seen of it")))  # no text has such a name
+    named = _renamed(build, put_in(far, {name: equation for name, equation in made.items() if name not in own}))
+    assert isinstance(named, Fold)
+    mine = {a.name for a in fold.axes}
+    bind = {name: term for name, term in owner.items() if name not in mine} | {"seen of it": seen}
+    guard, body = (simplify(substitute(t, bind), box) for t in (named.guard, named.body))
+    return replace(named, guard=guard, body=exchange(body, {r: own[r.tensor] for r in reads(body) if r.tensor in own}))
+
+
+def _renamed(build: Build, term: Term) -> Term:
+    """The term whose folds have indices that nothing around has."""
+    term = rebuild(term, lambda inner: _renamed(build, inner))
+    if not isinstance(term, Fold):
+        return term
+    names: dict[str, str] = {a.name: build.fresh(a.name) for a in term.axes}
+    bind: dict[str, Term] = {old: Var(new) for old, new in names.items()}
+    axes = tuple(replace(a, name=names[a.name]) for a in term.axes)
+    return replace(term, axes=axes, guard=substitute(term.guard, bind), body=substitute(term.body, bind))
+
+
+def turned(build: Build, plan: Plan, place: Place) -> tuple[Step, ...]:
+    """A turn of a fold that goes on: what was there, by its factor, and the terms of the turn."""
+    it, fold, span = plan.online, plan.value, plan.span
+    assert it is not None and isinstance(fold, Fold)
+    cell, steps = Read(plan.kept, point(plan.cells), plan.dtype), list[Step]()
+    build.begins.setdefault(it.loop.name, []).extend(start(build, fold, plan.kept, place))
+    if it.before:
+        steps += cells(build, plan.cells, (Assign(it.before, cell.index, cell, span=span),), span)
+    if it.change != Const(1.0, plan.dtype):
+        own, factor = within(it.change, plan.cells), build.fresh(f"{plan.target}_factor")
+        build.local(factor, plan.dtype, own, span)
+        others = {a.name for a in plan.cells} - {a.name for a in own}
+        asked = conjunction(*(p for p in place.rest if not variables(p) & others))
+        value = select(asked, it.change, Const(1.0, plan.dtype))
+        steps += cells(build, own, (Assign(factor, point(own), value, span=span),), span)
+        steps += cells(
+            build, plan.cells, (Assign(plan.kept, cell.index, Read(factor, point(own), plan.dtype), "prod", span=span),), span
+        )
+    if collective(fold):
+        build.local(plan.kept, plan.dtype, plan.cells, span)
+        inner, (value,) = folded(build, (fold,), place, ("",))
+        inner += cells(build, plan.cells, (Assign(plan.kept, cell.index, value, str(fold.monoid), span=span),), span)
+    else:
+        inner, _ = folded(build, (fold,), place, (plan.kept,), begun=True)
+    each = tuple(replace(a, sort=REGISTER if a.sort == VECTOR else a.sort) for a in plan.cells)
+    fact = loops(each, guarded(place.rest, (Ghost(plan.kept, cell.index, it.known, span),), span), span)
+    return (*steps, *inner, *fact)
