@@ -8,10 +8,11 @@ where m changes, all terms exp(z − m) change by one factor, so what has been a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import reduce
 
 from tinygpu.category.decide import holds
+from tinygpu.category.monoid import INFINITY, neutral
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
@@ -26,6 +27,7 @@ from tinygpu.category.term import (
     exchange,
     lift,
     outermost_folds,
+    outside,
     reads,
     rebuild,
     select,
@@ -70,8 +72,7 @@ def side_by_side(build: Build, op: Op, launch: Launch, todo: Sequence[Plan]) -> 
                 old = build.fresh(f"{other.target}_before")
                 build.local(old, other.dtype, other.cells, other.span)
                 turns[read.tensor] = replace(other, online=replace(other.online, before=old))
-        olds = {r: replace(r, tensor=turns[r.tensor].online.before) for r in own}  # type: ignore[union-attr]
-        change = _change(plan, fold, olds)
+        change = _change(plan, fold, {r: turns[r.tensor] for r in own})
         complete = {p.target: r for p in before for r in reads(fold) if r.tensor == p.kept}
         known = _known(
             build, phases[plan.target], values[plan.target], loop, made, complete | {p.target: r for r, p in own.items()}
@@ -94,7 +95,8 @@ def _fold(plan: Plan, loop: Axis, phase: Phase) -> Fold:
     """The one fold that goes on. Raises TG539 where there is none, or it goes along that loop and others of the work."""
     folds = outermost_folds(plan.value)
     mine = [f for f in folds if loop in f.axes]
-    if len(folds) != 1 or not mine or mine[0].dtype != plan.dtype or _index(mine[0], loop, phase) is None:
+    chosen = any(isinstance(t, App) and t.op == "select" for t in outside(plan.value))  # whose condition is one of the fold
+    if chosen or len(folds) != 1 or not mine or mine[0].dtype != plan.dtype or _index(mine[0], loop, phase) is None:
         raise refused("TG539.fold", plan.span, name=plan.target, loop=loop.name)
     return mine[0]
 
@@ -110,45 +112,58 @@ def _index(fold: Fold, loop: Axis, phase: Phase) -> tuple[str, Term] | None:
     return (name, simplify(seen, Region(fold.axes))) if whole and not others else None
 
 
-def _change(plan: Plan, fold: Fold, olds: Mapping[Read, Read]) -> Term:
-    """What each term of a fold is multiplied by where others change. Raises TG539 where that differs from term to term."""
-    factors = [*_factors(fold.body, olds)] if olds else []
-    if None in factors or (factors and fold.monoid != "sum"):
-        raise refused("TG539.term", plan.span, name=plan.target, others=sorted({r.tensor for r in olds}))
-    found = [f for f in factors if f is not None]
-    return reduce(lambda a, b: App("mul", (a, b), fold.dtype), found) if found else Const(1.0, fold.dtype)
+def _change(plan: Plan, fold: Fold, others: Mapping[Read, Plan]) -> Term:
+    """What each term of a fold is multiplied by where others change. Raises TG539 where that differs from term to term, or is no number in the first
+    turn, before which the others are units."""
+    counts: dict[tuple[str, Read], int] = {}
+    found = [*_factors(fold.body, others.keys())] if others else []
+    for op, read, sign in (f for f in found if f is not None):
+        counts[op, read] = counts.get((op, read), 0) + sign
+    grown = {key: n for key, n in counts.items() if n}
+    endless = any(n * _unit(others[read]) == -INFINITY for (_, read), n in grown.items())
+    asked = others.keys() & {*reads(fold.guard)}
+    if asked or None in found or endless or (grown and fold.monoid != "sum"):
+        names = sorted({other.target for other in others.values()})
+        raise refused("TG539.term", plan.span, name=plan.target, others=names)
+    return reduce(lambda a, b: App("mul", (a, b), fold.dtype), _powers(grown, others)) if grown else Const(1.0, fold.dtype)
 
 
-def _factors(term: Term, olds: Mapping[Read, Read]) -> Iterator[Term | None]:
-    """The factors by which a product changes where reads of cells were `olds`; None where it is no factor."""
-    if not {*reads(term)} & olds.keys():
+def _powers(grown: Mapping[tuple[str, Read], int], others: Mapping[Read, Plan]) -> Iterator[Term]:
+    for (op, now), n in grown.items():
+        it = others[now].online
+        assert it is not None
+        old = replace(now, tensor=it.before)
+        yield from [App(op, (App("sub", (now, old) if n > 0 else (old, now), now.dtype),), now.dtype)] * abs(n)
+
+
+def _unit(plan: Plan) -> float:
+    """What a fold is over nothing."""
+    assert isinstance(plan.value, Fold)
+    unit = neutral(plan.value.monoid, plan.dtype)
+    return float(unit.value) if isinstance(unit, Const) else 0.0
+
+
+def _factors(term: Term, now: Set[Read], sign: int = 0, op: str = "") -> Iterator[tuple[str, Read, int] | None]:
+    """The factors of a product that reads change: of which function, and whether its exponent grows or falls with them. None where it is no factor."""
+    if not {*reads(term)} & now:
         return
     match term:
-        case App("mul", (a, b)):
-            yield from (*_factors(a, olds), *_factors(b, olds))
-        case App("div", (a, b)):
-            yield from (*_factors(a, olds), *((None,) if {*reads(b)} & olds.keys() else ()))
+        case App("mul", args) if not op:
+            yield from (f for a in args for f in _factors(a, now))
+        case App("div", (a, b)) if not op and not {*reads(b)} & now:
+            yield from _factors(a, now)
+        case App("select", (condition, then, Const(value))) if not op and value == 0 and not {*reads(condition)} & now:
+            yield from _factors(then, now)
+        case App("exp" | "exp2" as function, (exponent,)) if not op:
+            yield from _factors(exponent, now, 1, function)
+        case App("add", (a, b)) if op:
+            yield from (*_factors(a, now, sign, op), *_factors(b, now, sign, op))
+        case App("sub", (a, b)) if op:
+            yield from (*_factors(a, now, sign, op), *_factors(b, now, -sign, op))
         case App("neg", (a,)):
-            yield from _factors(a, olds)
-        case App("select", (condition, then, Const(value))) if value == 0 and not {*reads(condition)} & olds.keys():
-            yield from _factors(then, olds)
-        case App("exp" | "exp2" as op, (exponent,), dtype):
-            yield from (None if d is None else App(op, (d,), dtype) for d in _differences(exponent, olds, 1))
-        case _:
-            yield None
-
-
-def _differences(term: Term, olds: Mapping[Read, Read], sign: int) -> Iterator[Term | None]:
-    """By what a sum grows."""
-    if not {*reads(term)} & olds.keys():
-        return
-    match term:
-        case App("add" | "sub" as op, (a, b)):
-            yield from (*_differences(a, olds, sign), *_differences(b, olds, sign if op == "add" else -sign))
-        case App("neg", (a,)):
-            yield from _differences(a, olds, -sign)
-        case Read():
-            yield App("sub", (term, olds[term]) if sign > 0 else (olds[term], term), term.dtype)
+            yield from _factors(a, now, -sign, op)
+        case Read() if op:
+            yield op, term, sign
         case _:
             yield None
 
