@@ -219,6 +219,8 @@ def settled(claims: Claims) -> None:
             changed(condition, settle._settle(condition, here), given, claims)
         for fact in given:
             assert settle._settle(fact, here) == TRUE and settle._settle(negated(fact), here) == FALSE
+    denied, both = negated(App("and", (i < 4, r < 4), BOOL)), App("and", (i < 4, r < 4, j < 5), BOOL)
+    changed(both, settle._settle(both, Known.of({a.name: a.extent for a in AXES}, frozenset({denied}))), (denied,), claims)
     for x, by in ((j * n + i, n), (j * n * 3 + n + i, n), (i, n), (j, n), (i + n, lift(4)), (i, lift(0)), (j * n - 1, n)):
         for op in ("floordiv", "mod"):
             here = Known.of({a.name: a.extent for a in AXES})

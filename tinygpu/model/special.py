@@ -64,7 +64,7 @@ def online(clauses: Clauses, targets: Sequence[str], time: Sequence[str], proble
         for name, kind, known in unknown:
             problems.say("TG101.kind", clause.span, near=known, name=name, kind=kind, known=known)
         if (twice := next((n for n in clause.equations if clause.equations.count(n) > 1), None)) is not None:
-            problems.say("TG102.combined", clause.span, name=twice)
+            problems.say("TG539.again", clause.span, name=twice)
     for clause in every[1:]:
         problems.say("TG539.twice", clause.span, every[0].span)
     return every[0] if every else None
