@@ -40,55 +40,78 @@ from tinygpu.derive.operand import within
 from tinygpu.derive.plan import Online, Plan
 from tinygpu.derive.reduce import collective
 from tinygpu.model.machine import Launch, Phase, inlined
-from tinygpu.model.op import Equation, Op, put_in
+from tinygpu.model.op import Op, put_in
 from tinygpu.model.problems import refused
 from tinygpu.program.step import Assign, Ghost, Step
-from tinygpu.record import replace
+from tinygpu.record import dataclass, field, replace
 
 
 def side_by_side(build: Build, op: Op, launch: Launch, todo: Sequence[Plan]) -> tuple[Plan, ...]:
     """The plans of a launch, with those folds in their loop."""
     if (clause := launch.online) is None:
         return tuple(todo)
-    loop = next(a for a in build.axes if a.name == clause.factor)
-    phases = {p.equation.target: p for p in launch.phases}
-    values, made = inlined(launch.phases), {t.name: op.equation(t.name) for t in op.intermediates}
-    turns: dict[str, Plan] = {}
-    behind: list[Plan] = []
-    before: list[Plan] = []
+    course = Course(build, op, launch, next(a for a in build.axes if a.name == clause.factor))
     for plan in todo:
-        if plan.target not in clause.equations:
-            (behind if turns else before).append(plan)
-            continue
-        fold = _fold(plan, loop, phases[plan.target])
-        kept = plan.kept if plan.value == fold and plan.kept else build.fresh("acc")
-        late = next((r for r in reads(fold) for p in behind if r.tensor == p.kept), None)
-        if late is not None:
-            raise refused("TG539.first", plan.span, late.span, name=plan.target, other=_name(behind, late), loop=loop.name)
-        own = {r: turns[r.tensor] for r in reads(fold) if r.tensor in turns}
-        for read, other in own.items():
-            assert other.online is not None
-            if not other.online.before:
-                old = build.fresh(f"{other.target}_before")
-                build.local(old, other.dtype, other.cells, other.span)
-                turns[read.tensor] = replace(other, online=replace(other.online, before=old))
-        change = _change(plan, fold, {r: turns[r.tensor] for r in own})
-        complete = {p.target: r for p in before for r in reads(fold) if r.tensor == p.kept}
-        known = _known(
-            build, phases[plan.target], values[plan.target], loop, made, complete | {p.target: r for r, p in own.items()}
-        )
-        inner = replace(fold, axes=tuple(a for a in fold.axes if a != loop))
-        turns[kept] = replace(
-            plan, value=inner, time=(*plan.time, loop), absent=(), stored=False, kept=kept, online=Online(loop, change, known)
-        )
+        if plan.target in clause.equations:
+            course.add(plan)
+        else:
+            (course.behind if course.turns else course.before).append(plan)
+    return (*course.before, *course.turns.values(), *course.behind)
+
+
+@dataclass(slots=True)
+class Course:
+    """The folds that go on in a loop, `turns` by the names of their cells, and what stands before the loop and behind it."""
+
+    build: Build
+    op: Op
+    launch: Launch
+    loop: Axis
+    before: list[Plan] = field(default_factory=list)
+    turns: dict[str, Plan] = field(default_factory=dict)
+    behind: list[Plan] = field(default_factory=list)
+
+    def add(self, plan: Plan) -> None:
+        """One more of them; what its equation makes of it stands behind the loop. Raises TG539 where it cannot go on."""
+        (phase,) = (p for p in self.launch.phases if p.equation.target == plan.target)
+        fold = _fold(plan, self.loop, phase)
+        read = {r: p for r in reads(fold) for p in (*self.before, *self.behind) if r.tensor == p.kept}
+        for late in (r for r, p in read.items() if p in self.behind):
+            raise refused("TG539.first", plan.span, late.span, name=plan.target, other=read[late].target, loop=self.loop.name)
+        others = {r: self.asked(r) for r in reads(fold) if r.tensor in self.turns}
+        held = {p.target: r for r, p in (*read.items(), *others.items())}
+        going = Online(self.loop, _change(plan, fold, others), self.known(phase, held))
+        inner = replace(fold, axes=tuple(a for a in fold.axes if a != self.loop))
+        kept = plan.kept if plan.value == fold and plan.kept else self.build.fresh("acc")
+        time = (*plan.time, self.loop)
+        self.turns[kept] = replace(plan, value=inner, time=time, absent=(), stored=False, kept=kept, online=going)
         if plan.stored or kept != plan.kept:
-            held = Read(kept, point(plan.cells), plan.dtype)
-            behind.append(replace(plan, value=exchange(plan.value, {fold: held}), kept="" if kept == plan.kept else plan.kept))
-    return (*before, *turns.values(), *behind)
+            value = exchange(plan.value, {fold: Read(kept, point(plan.cells), plan.dtype)})
+            self.behind.append(replace(plan, value=value, kept="" if kept == plan.kept else plan.kept))
 
+    def asked(self, read: Read) -> Plan:
+        """The fold in some cells, which from now on keeps what was there before each turn."""
+        plan = self.turns[read.tensor]
+        assert plan.online is not None
+        if not plan.online.before:
+            old = self.build.fresh(f"{plan.target}_before")
+            self.build.local(old, plan.dtype, plan.cells, plan.span)
+            plan = self.turns[read.tensor] = replace(plan, online=replace(plan.online, before=old))
+        return plan
 
-def _name(plans: Sequence[Plan], read: Read) -> str:
-    return next(p.target for p in plans if p.kept == read.tensor)
+    def known(self, phase: Phase, held: Mapping[str, Read]) -> Term:
+        """The fold of an equation as far as the loop has come, over factors; what is `held` is read from its cells."""
+        owner, box = phase.owner.by_axis, Region(phase.owner.domain.axes)
+        (fold,) = outermost_folds(inlined(self.launch.phases)[phase.equation.target])
+        index, seen = _index(replace(fold, axes=box.axes), self.loop, phase) or ("", lift(0))
+        far = replace(fold, guard=conjunction(fold.guard, Var(index) < Var("seen of it")))  # no text has such a name
+        others = {t.name: self.op.equation(t.name) for t in self.op.intermediates if t.name not in held}
+        named = _renamed(self.build, put_in(far, others))
+        assert isinstance(named, Fold)
+        mine = {a.name for a in fold.axes}
+        bind = {name: term for name, term in owner.items() if name not in mine} | {"seen of it": seen}
+        guard, body = (simplify(substitute(t, bind), box) for t in (named.guard, named.body))
+        return replace(named, guard=guard, body=exchange(body, {r: held[r.tensor] for r in reads(body) if r.tensor in held}))
 
 
 def _fold(plan: Plan, loop: Axis, phase: Phase) -> Fold:
@@ -166,20 +189,6 @@ def _factors(term: Term, now: Set[Read], sign: int = 0, op: str = "") -> Iterato
             yield op, term, sign
         case _:
             yield None
-
-
-def _known(build: Build, phase: Phase, value: Term, loop: Axis, made: Mapping[str, Equation], own: Mapping[str, Read]) -> Term:
-    """The fold of an equation as far as the loop has come, over factors, of what cells hold by then."""
-    owner, box = phase.owner.by_axis, Region(phase.owner.domain.axes)
-    (fold,) = outermost_folds(value)
-    index, seen = _index(replace(fold, axes=box.axes), loop, phase) or ("", lift(0))
-    far = replace(fold, guard=conjunction(fold.guard, Var(index) < Var("seen of it")))  # no text has such a name
-    named = _renamed(build, put_in(far, {name: equation for name, equation in made.items() if name not in own}))
-    assert isinstance(named, Fold)
-    mine = {a.name for a in fold.axes}
-    bind = {name: term for name, term in owner.items() if name not in mine} | {"seen of it": seen}
-    guard, body = (simplify(substitute(t, bind), box) for t in (named.guard, named.body))
-    return replace(named, guard=guard, body=exchange(body, {r: own[r.tensor] for r in reads(body) if r.tensor in own}))
 
 
 def _renamed(build: Build, term: Term) -> Term:

@@ -291,9 +291,9 @@ class Execution:
             new = replaced(values[name], {previous[m]: begin[m] for m in begin})
             forms = close(axis, itself(cells, previous[name], self.threads), new, old[name]) if free else None
             if forms is None:  # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
-                open = unsolved(previous[name], old[name], (*cells.formals, *point.extents), axis)
-                forms = partly(axis, new, old[name], {*previous.values()}, open) if free else open
-                solved &= forms != open
+                unknown = unsolved(previous[name], old[name], (*cells.formals, *point.extents), axis)
+                forms = partly(axis, new, old[name], {*previous.values()}, unknown) if free else unknown
+                solved &= forms != unknown
             forms = self.named(cells, forms[0], inside), self.named(cells, forms[1], point.axes)
             begin[name], after[name] = turning(cells, forms[0]), self.settled(cells, forms[1], point.axes)
         return begin, after, solved
