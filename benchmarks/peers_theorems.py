@@ -23,6 +23,10 @@ def attention_causal(i: Inputs, o: Array) -> None:
     np.matmul(_weights(scores), i["v"], out=o)
 
 
+def attention_masked(i: Inputs, o: Array) -> None:
+    np.matmul(_weights(np.where(i["mask"] != 0, i["q"] @ i["k"].T, np.float32(-np.inf))), i["v"], out=o)
+
+
 def attention_row(i: Inputs, o: Array) -> None:
     np.matmul(_weights(i["k"] @ i["q"]), i["v"], out=o)
 
@@ -45,6 +49,14 @@ def chain(i: Inputs, d: Array) -> None:
 
 def linear_attention(i: Inputs, o: Array) -> None:
     np.matmul(i["q"] @ i["k"].T, i["v"], out=o)
+
+
+def linear_causal(i: Inputs, o: Array) -> None:
+    np.matmul(np.tril(i["q"] @ i["k"].T), i["v"], out=o)
+
+
+def prefixes(i: Inputs, y: Array) -> None:
+    np.cumsum(i["x"], out=y)
 
 
 def blocks(i: Inputs, c: Array) -> None:

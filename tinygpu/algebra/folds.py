@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import reduce
 
 from tinygpu.algebra.laws import Equal, Side, equation, scoped, with_body
 from tinygpu.algebra.polynomial import (
@@ -33,8 +32,6 @@ from tinygpu.algebra.polynomial import (
     truth,
     written,
 )
-from tinygpu.category.linear import polynomial as index_polynomial
-from tinygpu.category.linear import term_of as index_of
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -48,7 +45,6 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
-    select,
     substitute,
     text,
     variables,
@@ -96,50 +92,6 @@ def _hoisted(monomial: Monomial, met: Met) -> Polynomial:
         for _ in range(abs(power)):
             out = times(out, one if power > 0 else inverse(one), met)
     return out
-
-
-def cut(fold: Fold, at: int, parts: int) -> Equal:
-    """`Σ_{k < 2·n} b(k) = Σ_{k < n} b(k) + Σ_{k < n} b(k + n)`."""
-    axis, out = fold.axes[at], list[Term]()
-    extent = index_polynomial(axis.extent)
-    if str(fold.monoid) != "sum" or parts < 2 or any(c % parts for c in extent.values()):
-        raise ValueError("no parts of one length")
-    length = index_of({m: c // parts for m, c in extent.items()})
-    axes = (*fold.axes[:at], Axis(axis.name, length), *fold.axes[at + 1 :])
-    for part in range(parts):
-        to: dict[str, Term] = {axis.name: Var(axis.name) + length * part}
-        guard, body = (simplify(substitute(t, to)) for t in (fold.guard, fold.body))
-        out.append(Fold("sum", axes, guard, body, REAL))
-    return equation(fold, reduce(lambda a, b: App("add", (a, b), REAL), out), "cut")
-
-
-def picked(fold: Fold, at: int, data: bool = False) -> Equal:
-    """`Σᵢ [i = j]·b(i) = b(j)`, where j is a place of the axis, be it an index or said by `data`."""
-    axis, rest = fold.axes[at], fold.axes[:at] + fold.axes[at + 1 :]
-    met: Met = set()
-    ((monomial, c),) = ring(fold.body, met).items()
-    found = next((t, place) for t, _ in monomial if (place := place_of(t, axis, data)) is not None)
-    truth_, place = found
-    if met or not is_sum(fold) or any(axis.name in variables(a.extent) for a in rest):
-        raise ValueError("nothing is picked")
-    left = substitute(written(tuple(f for f in monomial if f[0] != truth_)), {axis.name: place})
-    whole: Term = Fold("sum", rest, TRUE, left, REAL) if rest else left
-    right = whole if c == 1 else App("mul", (term_of({(): c}), whole), REAL)
-    inside = conjunction(place >= 0, place < axis.extent)
-    return equation(fold, right, "picked", sides=[scoped(Side("holds", inside), rest, TRUE)])
-
-
-def place_of(truth_: Term, axis: Axis, data: bool = False) -> Term | None:
-    """The other index of `[i = j]`, for i of an axis, or where `data` say it the element that does; None of what is not that."""
-    match truth_:
-        case App("select", (App("eq", (Const(0), d)), _, _)):
-            form = index_polynomial(d)
-            own, other = (Var(axis.name),), {m: c for m, c in form.items() if m != (Var(axis.name),)}
-            if abs(form.get(own, 0)) == 1 and len(other) == 1:
-                ((m, c),) = other.items()
-                if len(m) == 1 and isinstance(m[0], App if data else Var) and axis.name not in variables(m[0]) and c == -form[own]:
-                    return m[0]
-    return None
 
 
 def gathered(term: Term) -> Equal:
@@ -204,19 +156,6 @@ def renamed(fold: Fold, order: Sequence[int], names: Sequence[str]) -> Equal:
     to: dict[str, Term] = {a.name: Var(name) for a, name in zip(axes, names, strict=True)}
     new = tuple(Axis(name, a.extent) for name, a in zip(names, axes, strict=True))
     return equation(fold, Fold(fold.monoid, new, substitute(fold.guard, to), substitute(fold.body, to), fold.dtype), "renamed")
-
-
-def unrolled(fold: Fold, at: int) -> Equal:
-    """A sum with one of its axes, of so many places, written out."""
-    axis, rest = fold.axes[at], fold.axes[:at] + fold.axes[at + 1 :]
-    if str(fold.monoid) != "sum" or not isinstance(axis.extent, Const) or any(axis.name in variables(a.extent) for a in rest):
-        raise ValueError("not to be written out")
-    out: Term = Const(0.0, REAL)
-    for place in range(int(axis.extent.value)):
-        guard, body = (simplify(substitute(t, {axis.name: Const(place)})) for t in (fold.guard, fold.body))
-        one = Fold("sum", rest, guard, body, REAL) if rest else select(guard, body, Const(0.0, REAL))
-        out = App("add", (out, one), REAL)
-    return equation(fold, out, "unrolled")
 
 
 def asked(fold: Fold) -> Equal:

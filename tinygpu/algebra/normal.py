@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product
 from math import gcd
 
-from tinygpu.algebra.folds import asked, cut, gathered, hoisted, is_sum, picked, place_of, renamed, shifted, split, unrolled
+from tinygpu.algebra.folds import asked, gathered, hoisted, is_sum, renamed, shifted, split
 from tinygpu.algebra.laws import (
     OPENED,
     Equal,
@@ -27,7 +27,8 @@ from tinygpu.algebra.laws import (
     then,
     under,
 )
-from tinygpu.algebra.polynomial import Monomial, Unfollowed, ring, term_of, written
+from tinygpu.algebra.polynomial import Monomial, Unfollowed, is_truth, ring, term_of, written
+from tinygpu.algebra.ranges import begins, cut, factored, flattened, inside_of, picked, place_of, unrolled, windowed
 from tinygpu.algebra.sides import above
 from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.node import kept
@@ -91,8 +92,8 @@ def _summed(monomial: Monomial) -> Equal | None:
     sums = [(t, p) for t, p in monomial if is_sum(t) and p > 0]
     if not sums:
         return None
-    if len(monomial) == 1 and sums[0][1] == 1 and (pick := _pick(sums[0][0])) is not None:
-        return then(pick, settled(pick.right))
+    if len(monomial) == 1 and sums[0][1] == 1 and (other := _pick(sums[0][0]) or _join(sums[0][0])) is not None:
+        return then(other, normal(other.right))
     if len(monomial) == 1 and sums[0][1] == 1:
         ((fold, _),) = sums
         whole = gathered(fold) if _loose(fold) else same(fold)
@@ -102,22 +103,45 @@ def _summed(monomial: Monomial) -> Equal | None:
     return named if named.left != named.right else None
 
 
-def _pick(fold: Term, data: bool = False) -> Equal | None:
+def _pick(fold: Term) -> Equal | None:
     """A sum of which one place of an axis counts, as what is there."""
     assert isinstance(fold, Fold)
     truths = [t for m in ring(fold.body, set()) for t, _ in m]
-    at = next((n for n, axis in enumerate(fold.axes) if any(place_of(t, axis, data) is not None for t in truths)), None)
-    return None if at is None else picked(fold, at, data)
+    at = next((n for n, axis in enumerate(fold.axes) if any(place_of(t, axis) is not None for t in truths)), None)
+    return None if at is None else picked(fold, at)
 
 
-def at_data(found: Equal) -> Equal:
-    """A normal form whose sums count one place that data say, as what is there: somebody has to know that it is a place."""
-    sums = {t for m in ring(found.right, set()) for t, p in m if is_sum(t) and p > 0}
-    parts = {((t, 1),): pick for t in sorted(sums, key=sorting) if (pick := _pick(t, data=True)) is not None}
-    if not parts:
-        return found
-    changed = inside(found.right, lambda t: parts[(t, 1),] if ((t, 1),) in parts else same(t))
-    return then(then(found, changed), normal(changed.right))
+def _join(fold: Term) -> Equal | None:
+    """A sum over what begins each part and over the places of a part, as one over all."""
+    assert isinstance(fold, Fold)
+    if len(ring(fold.body, set())) != 1:
+        return None
+    return next((one for a, u in permutations(range(len(fold.axes)), 2) if (one := flattened(fold, a, u)) is not None), None)
+
+
+def aligned(found: Equal) -> Equal:
+    """A difference of normal forms, a sum over a part of an axis as one over all of it where another one is."""
+    sums = [t for m in ring(found.right, set()) if len(m) == 1 and is_sum(t := m[0][0]) and m[0][1] == 1]
+    widest = [s for s in sums if all(_wider(s, other) is None for other in sums)]
+    wider: dict[Monomial, Equal] = {((s, 1),): w for s in sums for other in widest if (w := _wider(s, other)) is not None}
+    return _sums(then(found, linear(found.right, wider))) if wider else found
+
+
+def _wider(fold: Term, other: Term) -> Equal | None:
+    """A sum with the axes of another one that has the same elements."""
+    assert isinstance(fold, Fold) and isinstance(other, Fold)
+    if fold == other or len(fold.axes) != len(other.axes):
+        return None
+    for at, axis in enumerate(fold.axes):
+        low = begins(fold, at)
+        for extent in {a.extent for a in other.axes} - {axis.extent} if low is not None else ():
+            if low == Const(0) and not any(t == inside_of(axis, extent) for m in ring(fold.body, set()) for t, _ in m):
+                continue
+            moved = windowed(fold, at, low, extent)  # type: ignore[arg-type]
+            found = then(moved, normal(moved.right))
+            if {factored(m)[:2] for m in ring(found.right, set())} == {factored(((other, 1),))[:2]}:
+                return found
+    return None
 
 
 def _loose(fold: Term) -> bool:
@@ -176,7 +200,8 @@ def height(term: Term) -> int:
 
 
 def named(fold: Fold) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The order and the names of the axes: names by how deep folds are inside, so that none inside is captured, and the order by what they stand in."""
+    """The order and the names of the axes: names by how deep folds are inside, so that none inside is captured, and the order by what they stand in; truths
+    count last, since one that is added must not change the order."""
     level = 1 + max(height(fold.body), height(fold.guard))
     names = tuple(f"#{level}.{n}" for n in range(len(fold.axes)))
     marks = [(sorting(a.extent), _seen(fold, a.name)) for a in fold.axes]
@@ -205,8 +230,9 @@ def _orders(groups: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
         yield tuple(n for group in chosen for n in group)
 
 
-def _seen(fold: Fold, name: str) -> tuple[str, ...]:
-    """What an axis stands in, where the others have no names."""
+def _seen(fold: Fold, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What an axis stands in, where the others have no names: values, and truths."""
     to: dict[str, Term] = {a.name: Var("*" if a.name == name else "-") for a in fold.axes}
-    parts = [fold.guard, *(t for m in ring(fold.body, set()) for t, _ in m)]
-    return tuple(sorted(sorting(substitute(part, to)) for part in parts if name in variables(part)))
+    parts = [t for t in (fold.guard, *(t for m in ring(fold.body, set()) for t, _ in m)) if name in variables(t)]
+    values, truths = ([t for t in parts if is_truth(t) == yes] for yes in (False, True))
+    return tuple(sorted(sorting(substitute(t, to)) for t in values)), tuple(sorted(sorting(substitute(t, to)) for t in truths))

@@ -203,8 +203,10 @@ def truth(condition: Term, met: Met) -> Polynomial:
             return added(ONE, reduce(lambda p, q: times(p, q, met), (truth(negation(a), met) for a in args)), -1)
         case App("not", (a,)):
             return added(ONE, truth(a, met), -1)
-        case App("ne", (a, b)):
+        case App("ne", (a, b)) if a.dtype == INDEX:
             return added(ONE, truth(App("eq", (a, b), BOOL), met), -1)
+        case App("eq", (a, b)) if a.dtype != INDEX:  # of data it is a mask that is asked for: what is not 0
+            return added(ONE, truth(App("ne", (a, b), BOOL), met), -1)
         case App("lt" | "le" | "gt" | "ge" | "eq" as op, (a, b)) if a.dtype == INDEX and b.dtype == INDEX:
             return _compared(op, a, b)
     return atom(App("select", (condition, Const(1.0, REAL), Const(0.0, REAL)), REAL))

@@ -111,7 +111,7 @@ def _compared(theorem: Theorem, sizes: dict[str, int], inputs: dict[str, Any]) -
         left, right = (np.asarray(one[name], np.float64) for one in (a, b))
         known = np.isfinite(left)
         scale = 1 + np.abs(np.where(known, left, 0.0))
-        apart = known & ~(np.abs(left - right) <= APART * scale)
+        apart = known & ~(np.abs(np.where(known, left, 0.0) - np.where(known, right, 0.0)) <= APART * scale)
         if apart.any():
             place = tuple(int(i) for i in np.argwhere(apart)[0])
             return Difference(sizes, inputs, f"{name}[{', '.join(map(str, place))}]", (float(left[place]), float(right[place])))

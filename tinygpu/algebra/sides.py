@@ -31,7 +31,7 @@ from tinygpu.category.term import (
 EXPONENTIALS = ("exp", "exp2")
 MEANT = {
     "unequal": "{} is not 0", "root": "{} is not below 0", "above": "{} is above 0", "inside": "{} is inside its array",
-    "holds": "{}", "something": "{} is of something", "counts": "{} counts something",
+    "holds": "{}", "always": "{}", "something": "{} is of something", "counts": "{} counts something",
 }  # fmt: skip
 
 
@@ -41,6 +41,7 @@ HELPS = {
     "above": "what a logarithm is of is a sum of exponentials, or stands in one on the left side, too",
     "inside": "read inside of the array, or say for which sizes: where N >= 1",
     "holds": "an index that picks a place lies inside of the axis on both sides",
+    "always": "",
     "something": "say that there is something: where N >= 1",
     "counts": "say that there is something: where N >= 1",
 }
@@ -82,7 +83,7 @@ def enough(side: Side, shapes: Mapping[str, tuple[Term, ...]] | None = None) -> 
     match side.kind, side.term:
         case "inside", Read(tensor, index) if shapes:
             return conjunction(*(c for i, n in zip(index, shapes[tensor], strict=True) for c in (i >= 0, i < n)))
-        case "holds", condition:
+        case (("holds" | "always"), condition):
             return condition
         case "something", Fold() as fold:
             return inhabited(fold.axes, fold.guard)

@@ -1,0 +1,138 @@
+"""What a theorem needs beside its laws: claims over sizes and indices, for the solver.
+
+    sizes with the preconditions exist, and the other side's follow          each side of a law          where the left side has a value, the right side has one
+
+Comes in: a `Theorem`, and the `Equal` of a case. Goes out: claims. The one idea: data can be anything, so what is not seen by form is known only where the left side asks for it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from tinygpu.algebra.laws import Equal, Side
+from tinygpu.algebra.normal import normal
+from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, ring, written
+from tinygpu.algebra.sides import HELPS, MEANT, above, enough, inhabited, needs
+from tinygpu.category.term import (
+    BOOL,
+    FALSE,
+    TRUE,
+    App,
+    Axis,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    conjuncts,
+    text,
+    variables,
+    walk,
+)
+from tinygpu.diagnostic import Label
+from tinygpu.model.theorem import Theorem
+from tinygpu.obligations.obligation import Claim, Gap, Inhabited, Obligation
+from tinygpu.record import dataclass
+
+MARK = "'"  # of an index of an output: no name in a text ends in it
+OTHER = "the two sides have other normal forms"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An output at the points `index` of some axes, with what is known of them."""
+
+    output: str
+    index: tuple[Term, ...]
+    axes: tuple[Axis, ...]
+    facts: tuple[Term, ...]
+
+
+def about(theorem: Theorem, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """There are such sizes, and what the right side wants holds for them."""
+    given = (*theorem.left.where, *theorem.where)
+    title = "no sizes satisfy the preconditions"
+    yield Inhabited("theorem", "TG561", title, "some sizes satisfy the preconditions", given, labels)
+    known = {part for guard in given for part in conjuncts(guard)}
+    for guard in theorem.right.where:
+        if not set(conjuncts(guard)) <= known:
+            title = f"{theorem.right.name} wants more than {theorem.left.name}"
+            help = f"say it of the theorem: where {text(guard)}"
+            yield Obligation("theorem", "TG561", title, text(guard), given, guard, labels, help)
+    if set(theorem.right.promises) - set(theorem.left.promises):
+        yield Gap(
+            "theorem", "TG561", "other promises", f"{theorem.right.name} promises more of its data than {theorem.left.name}", labels
+        )
+
+
+def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """What the laws need, and that the right side has a value where the left one has: what that one asks for holds, and a sum that is not 0 is of something."""
+    given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
+    theirs = {(s.kind, form): s for s in needs(a) if (form := _form(s.term)) is not None}
+    shapes = {t.name: t.shape for t in theorem.left.inputs}
+    sizes = {*theorem.left.sizes}
+    boxes = {box: s for s in needs(a) if s.kind in ("unequal", "above") and (box := _box(s.term)) is not None}
+    for side in (
+        *sorted(found.sides, key=lambda s: s.place),
+        *needs(b),
+        *(s for s in needs(a) if s.kind in ("something", "inside")),
+    ):
+        facts = (*given, *_range(side.axes), *conjuncts(side.guard))
+        goal = enough(side, shapes)
+        if not variables(side.term) & {a.name for a in side.axes} and (goal is None or not speaks(goal) <= sizes):
+            asked = [theirs[key]] if (key := (side.kind, _form(side.term))) in theirs else []
+            asked += [boxes[box]] if (box := _box(side.term)) in boxes and (side.kind == "something" or _positive(side)) else []
+            ways = [*([goal] if goal is not None else []), *(inhabited(s.axes, s.guard) for s in asked)]
+            goal = App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else None
+        sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
+        title = OTHER if side.kind == "always" else "a side of the theorem may have no value where the other one has"
+        if goal is None:
+            yield Obligation("theorem", "TG561", title, sentence, facts, FALSE, labels, HELPS[side.kind])
+        elif goal != TRUE:
+            yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels, HELPS[side.kind])
+
+
+def _range(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
+    return tuple(c for a in axes for c in (Var(a.name) >= 0, Var(a.name) < a.extent))
+
+
+def speaks(condition: Term) -> set[str]:
+    """The indices, sizes and arrays of a condition."""
+    return {*variables(condition), *(t.tensor for t in walk(condition) if isinstance(t, Read))}
+
+
+def _box(term: Term) -> Term | None:
+    """What a maximum, or a sum of what is 0 elsewhere, is over; nothing of what is none, or stands where indices of its place say it."""
+    if not isinstance(term, Fold):
+        return None
+    places = [App("cast", (Var(a.name),), REAL) for a in term.axes]
+    return _form(Fold("max", term.axes, _inner(term)[0], reduce(lambda p, q: App("add", (p, q), REAL), places), REAL))
+
+
+def _positive(side: Side) -> bool:
+    """Whether it is one of a sum that is above 0 as soon as it is of something."""
+    return side.kind in ("unequal", "above") and isinstance(side.term, Fold) and above(_inner(side.term)[1]) == TRUE
+
+
+def _inner(fold: Fold) -> tuple[Term, Term]:
+    """The condition and the body of a fold; a sum of what is 0 elsewhere is one under a condition."""
+    try:
+        products = ring(fold.body, set()) if str(fold.monoid) == "sum" else {}
+    except Unfollowed:
+        products = {}
+    if len(products) != 1:
+        return fold.guard, fold.body
+    (product,) = products
+    truths = [t.args[0] for t, _ in product if isinstance(t, App) and is_truth(t)]
+    return conjunction(fold.guard, *truths), written(tuple(f for f in product if not is_truth(f[0])))
+
+
+def _form(term: Term) -> Term | None:
+    """What a value is told by; nothing of one that is not followed."""
+    if isinstance(term, Fold) and str(term.monoid) not in ("sum", "max", "min"):
+        return None
+    try:
+        return normal(term).right
+    except Unfollowed:
+        return None
