@@ -13,6 +13,7 @@ from functools import reduce
 from tinygpu.algebra.laws import Equal, Side
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, ring, written
+from tinygpu.algebra.rounding import rounded_within
 from tinygpu.algebra.sides import HELPS, MEANT, above, enough, inhabited, needs
 from tinygpu.category.term import (
     BOOL,
@@ -64,6 +65,20 @@ def about(theorem: Theorem, labels: tuple[Label, ...]) -> Iterator[Claim]:
         yield Gap(
             "theorem", "TG561", "other promises", f"{theorem.right.name} promises more of its data than {theorem.left.name}", labels
         )
+    yield from _rounded(theorem, given, labels)
+
+
+def _rounded(theorem: Theorem, given: tuple[Term, ...], labels: tuple[Label, ...]) -> Iterator[Claim]:
+    """The right side is rounded as much as it says, at most."""
+    left, right, times = theorem.left, theorem.right, theorem.within
+    for name, goal in rounded_within(left, right, times).items() if times is not None else ():
+        if goal is None:
+            reason = f"there is no bound of {name}, which is made by a function, or by a division by data"
+            yield Gap("theorem", "TG566", "nothing says how far rounding goes", reason, labels)
+            continue
+        said = f"the bound of rounding of {name} is in {right.name} at most {float(times or 0):g} times what it is in {left.name}"
+        help = f"both bounds are in what is shown by: tinygpu show FILE {theorem.name}"
+        yield Obligation("theorem", "TG566", "it may be rounded more than is said", said, given, goal, labels, help)
 
 
 def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels: tuple[Label, ...]) -> Iterator[Claim]:

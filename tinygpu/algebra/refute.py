@@ -15,7 +15,7 @@ import numpy as np
 
 from tinygpu.category.evaluate import number
 from tinygpu.category.number import Array
-from tinygpu.category.term import FLOATS
+from tinygpu.category.term import FLOATS, INDEX, Const, walk
 from tinygpu.diagnostic import Case
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
@@ -28,6 +28,7 @@ from tinygpu.simulate.reference import reference
 LARGEST = 4  # of every size
 MANY = 5
 TRIED = 40  # sizes, the smallest first
+CHUNK, FEW = 512, 2  # so large a number of the equations, and so many of them, are gone beyond
 SEEDS = (0, 2, 3, 4, 5, 1)  # the last one draws other numbers than whole ones
 APART = 1e-6  # of what is compared: rounding in f64 is a billion times less
 WORK = 1e7  # elements that an evaluation goes through
@@ -65,7 +66,7 @@ def difference(theorem: Theorem) -> Difference | None:
 
 def tried(theorem: Theorem, smallest: int = 1) -> Iterator[dict[str, int]]:
     """Those of the sizes at which both sides are quickly evaluated: an op may have shapes of numbers, and large ones."""
-    for sizes in islice(_sizes(theorem, smallest), TRIED):
+    for sizes in (*islice(_sizes(theorem, smallest), TRIED), *_beyond(theorem)):
         if all(
             effort(op, sizes, {t.name: prod(box_of(t.shape, sizes)) for t in op.outputs}) <= WORK
             for op in (theorem.left, theorem.right)
@@ -87,6 +88,18 @@ def _sizes(theorem: Theorem, smallest: int) -> Iterator[dict[str, int]]:
                 yield sizes
         except ZeroDivisionError:
             continue
+
+
+def _beyond(theorem: Theorem) -> Iterator[dict[str, int]]:
+    """Each size in turn one more than a number of the equations, such as the length of a chunk, and the others 2."""
+    guards = (*theorem.left.where, *theorem.right.where, *theorem.where)
+    terms = (t for op in (theorem.left, theorem.right) for e in op.equations for t in walk(e.value))
+    numbers = {t.value for t in terms if isinstance(t, Const) and t.dtype == INDEX and LARGEST < t.value <= CHUNK}
+    for number_ in sorted(numbers)[:FEW]:
+        for name in theorem.left.sizes:
+            sizes = dict.fromkeys(theorem.left.sizes, 2) | {name: int(number_) + 1}
+            if all(number(g, sizes) for g in guards):
+                yield sizes
 
 
 def _whole(op: Op, inputs: dict[str, Any], seed: int) -> dict[str, Any]:

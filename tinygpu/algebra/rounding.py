@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
-from math import log2
+from math import lcm, log2
+from operator import add, mul
 
-from tinygpu.algebra.polynomial import ONE, REAL, ZERO, Polynomial, added, atom, ring, term_of, times
+from tinygpu.algebra.polynomial import ONE, REAL, ZERO, Monomial, Polynomial, added, atom, ring, term_of, times
 from tinygpu.category.monoid import Carrier
-from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Axis, Const, Fold, Read, Term, Var, text, walk
+from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Axis, Const, Fold, Read, Term, Var, conjunction, text, walk
 from tinygpu.model.op import Equation, Op
 from tinygpu.record import dataclass
 
@@ -50,11 +51,31 @@ def operations(op: Op) -> str:
 
 def rounding(op: Op) -> dict[str, str]:
     """For each output the bound, in units of rounding; of what is divided by data, or of functions, there is none here."""
+    return {name: _text(error) for name, error in _errors(op).items()}
+
+
+def _errors(op: Op) -> dict[str, Polynomial]:
     known: dict[str, Bound | None] = {}
     for equation in _in_order(op):
         known[equation.target] = _bound(equation.value, known)
-    found = {t.name: known[t.name] for t in op.outputs}
-    return {name: _text(bound.error) for name, bound in found.items() if bound is not None}
+    return {t.name: bound.error for t in op.outputs if (bound := known.get(t.name)) is not None}
+
+
+def rounded_within(left: Op, right: Op, times: Fraction) -> dict[str, Term | None]:
+    """For each output a condition over the sizes under which the bound of the right op is at most so many times that of the left one; None where there is no
+    bound. Each product of elements has its own coefficient, and none of them has to be smaller."""
+    ours, theirs = _errors(right), _errors(left)
+    found: dict[str, Term | None] = dict.fromkeys(t.name for t in right.outputs)
+    for name in ours.keys() & theirs.keys():
+        less = added({m: c * times for m, c in theirs[name].items()}, ours[name], -1)
+        whole = lcm(*(c.denominator for c in less.values()))
+        sums: dict[Monomial, list[Term]] = {}
+        for monomial, c in less.items():
+            elements = tuple(f for f in monomial if isinstance(f[0], Var))
+            sizes = [t.args[0] for t, p in monomial for _ in range(p) if isinstance(t, App)]
+            sums.setdefault(elements, []).append(reduce(mul, sizes, Const(int(c * whole))))
+        found[name] = conjunction(*(reduce(add, parts) >= 0 for parts in sums.values()))
+    return found
 
 
 def _in_order(op: Op) -> tuple[Equation, ...]:

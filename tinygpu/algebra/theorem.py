@@ -39,7 +39,7 @@ from tinygpu.diagnostic import Label
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
 from tinygpu.obligations.facts import promised
-from tinygpu.obligations.obligation import Claim
+from tinygpu.obligations.obligation import Claim, Gap
 from tinygpu.proof.kernel import BUDGET, Open, discharge
 from tinygpu.proof.kernel import Theorem as Held
 from tinygpu.record import dataclass, field
@@ -98,7 +98,9 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
         if isinstance(shown, Open):
             other = claim.title == OTHER
             return (
-                Missing(theorem, OTHER, both) if other else Missing(theorem, getattr(claim, "sentence", claim.title), claim=claim)
+                Missing(theorem, OTHER, both)
+                if other
+                else Missing(theorem, claim.reason if isinstance(claim, Gap) else claim.sentence, claim=claim)
             )
         held.append(shown)
     return Proved(theorem, tuple(sorted(laws.items())), tuple(held))

@@ -14,11 +14,13 @@ from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
 from tinygpu.algebra.refute import SEEDS, difference, tried
 from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
+from tinygpu.category.evaluate import number
 from tinygpu.category.term import Term, Var
-from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
+from tinygpu.diagnostic import Case, Diagnostic, Label, TinygpuError
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
+from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, Verdict, check
 from tinygpu.proof.kernel import BUDGET
@@ -102,7 +104,9 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
     theorem = found.theorem
     if found.claim is not None:
         helps = tuple(help for help in (getattr(found.claim, "help", ""),) if help)
-        return Diagnostic("TG561", f"not proved: {found.reason}", labels, "unknown", helps=helps)
+        case = _beyond(theorem, found.claim)
+        title = f"{found.claim.title}: {found.reason}" if case else f"not proved: {found.reason}"
+        return Diagnostic(found.claim.code, title, labels, "refuted" if case else "unknown", case, helps=helps)
     notes = tuple(f"{op.name}: {_short(form)}" for op, form in zip((theorem.left, theorem.right), found.forms, strict=False))
     title = f"not proved that {theorem.left.name} is {theorem.right.name}: {found.reason}"
     small = "no small size tells them apart" if next(tried(theorem), None) else "no size is small enough to evaluate both sides"
@@ -110,6 +114,14 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
     if not found.forms:
         help = "theorems are about floats as numbers, and look into a fold of a monoid where a lemma says what it means: lemma NAME[k] (x[k]) is { … }"
     return Diagnostic("TG560", title, labels, "unknown", notes=notes, helps=(help,))
+
+
+def _beyond(theorem: Theorem, claim: Claim) -> Case | None:
+    """The smallest sizes at which more is rounded than is said."""
+    if not isinstance(claim, Obligation) or claim.code != "TG566":
+        return None
+    sizes = next((sizes for sizes in tried(theorem) if not number(claim.goal, sizes)), None)
+    return Case(tuple((name, (str(n),)) for name, n in sizes.items())) if sizes else None
 
 
 def _short(form: Term) -> str:

@@ -61,7 +61,7 @@ def _declared(one: tree.Scheme, ops: dict[str, tree.Op], problems: Problems) -> 
         return []
     made = Made(one, op, found, (m, p, n), tuple(part for part in parts if part is not None)).op(tables)
     name = tree.Name(one.name, span=one.op.span)
-    return [made, tree.Theorem(one.name, tree.Name(op.name, span=one.op.span), name, span=one.span)]
+    return [made, tree.Theorem(one.name, tree.Name(op.name, span=one.op.span), name, within=one.within, span=one.span)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ The one idea: dtypes of a family say how values are stored, and a theorem is abo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from tinygpu.category.term import Const, Term, conjuncts, text
 from tinygpu.diagnostic import Span
@@ -27,13 +28,14 @@ CASES = 64  # of one cut
 @dataclass(frozen=True, slots=True)
 class Theorem:
     """`left` and `right` give the same for all inputs and all sizes with `where`; each of the `cuts`, an index of an output of the left one and a number, is proved
-    residue by residue. `lemmas` say what folds of monoids mean."""
+    residue by residue. The right one's bound of rounding is at most `within` times the left one's. `lemmas` say what folds of monoids mean."""
 
     name: str
     left: Op
     right: Op
     where: tuple[Term, ...] = ()
     cuts: tuple[tuple[str, int], ...] = ()
+    within: Fraction | None = None
     lemmas: tuple[Lemma, ...] = ()
     span: Span = field(default=Span(), compare=False, repr=False)
 
@@ -79,7 +81,16 @@ def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None]
     scope = Scope(problems, dict.fromkeys(left.sizes, Span()), {}, {}, monoids=Monoids()).inside_brackets()
     where = with_divisors((part for expr in declared.where for part in conjuncts(condition(expr, scope))), left.where)
     cuts = [cut for binding in declared.cases if (cut := _cut(binding, left, scope)) is not None]
-    return Theorem(declared.name, left, right, where, tuple(cuts), span=place) if len(problems) == before else None
+    within = None if declared.within is None else _times(declared.within, problems)
+    return Theorem(declared.name, left, right, where, tuple(cuts), within, span=place) if len(problems) == before else None
+
+
+def _times(said: tree.Expr, problems: Problems) -> Fraction | None:
+    """How often; None after a message."""
+    if isinstance(said, tree.Number) and (times := Fraction(said.text)) > 0:
+        return times
+    problems.say("TG562.within", said.span)
+    return None
 
 
 def with_lemmas(theorem: Theorem, lemmas: Iterable[Lemma]) -> Theorem:

@@ -216,6 +216,13 @@ class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({lev
     body: tuple[Statement, ...]
 
 
+class Binding(Node, binding="*indices value", merged="*indices value", shown="{indices:left} =~{value}"):
+    """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
+
+    indices: tuple[str, ...]
+    value: Expr
+
+
 class Naming(Node, naming="name value", tile="name *indices value", shown="{name}⟨[{indices}]⟩ =~{value}"):
     """`i = by*64 + ty`; with indices `tA[m, k] = A[by*64 + m, k | 0]`, a tile."""
 

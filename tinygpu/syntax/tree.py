@@ -14,6 +14,7 @@ from tinygpu.syntax.expression import *
 from tinygpu.syntax.hardware import *
 from tinygpu.syntax.node import Comment, Node
 from tinygpu.syntax.statement import *
+from tinygpu.syntax.theorem import *
 
 # ── clauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -22,13 +23,6 @@ class Work(Node, work="*levels"):
     """`work grid = (g), block = (t: 256)`."""
 
     levels: tuple[Level, ...]
-
-
-class Binding(Node, binding="*indices value", merged="*indices value", shown="{indices:left} =~{value}"):
-    """`i = (g, t, v: 4)`, `(i, j) = (g, t)`, `i = g*256 + t`."""
-
-    indices: tuple[str, ...]
-    value: Expr
 
 
 class Compute(Node, compute="equation *bindings"):
@@ -243,42 +237,6 @@ class Machine(
     arch: str | None = None
     where: tuple[Expr, ...] = ()
     via: Name | None = None
-
-
-class Theorem(Node, theorem="name left right cases where", shown="theorem {name} : {left} == {right}⟨ by {cases}⟩⟨ where {where}⟩"):
-    """`theorem NAME : OP == OP by i = (t, r: 2) where …`: two ops that compute the same; `cases` cut indices of the outputs."""
-
-    name: str
-    left: Name
-    right: Name
-    cases: tuple[Binding, ...] = ()
-    where: tuple[Expr, ...] = ()
-
-
-class Row(Node, row="left right into", shown="{left} | {right} | {into}"):
-    """`1, 0, 0, 1 | 1, 0, 0, 1 | 1, 0, 0, 1`: of one product of a scheme the coefficients of the blocks of A and of B, and where it is added in C."""
-
-    left: tuple[Expr, ...]
-    right: tuple[Expr, ...]
-    into: tuple[Expr, ...]
-
-
-class Scheme(Node, scheme="name op cuts *rows", shown="scheme {name} : {op} by {cuts}"):
-    """`scheme NAME : OP by 2, 2, 2 { … }`: the product of matrices that OP is, of so many blocks along each of its indices, by a product for each row."""
-
-    name: str
-    op: Name
-    cuts: tuple[Expr, ...]
-    rows: tuple[Row, ...]
-
-
-class Lemma(Node, lemma="name index elements *meanings", shown="lemma {name}[{index}] {elements} is"):
-    """`lemma lse[k] (x[k]) is { m = max[k] x[k] … }`: what each component of a fold over something is."""
-
-    name: str
-    index: str
-    elements: Group
-    meanings: tuple[Naming, ...]
 
 
 class Import(Node, shown='import "{path}"'):
