@@ -250,6 +250,7 @@ THEOREMS = (  # machines via a theorem against the side that they serve
     Case("softmax, via one pass", "theorems", "softmax", SMALL_ROWS, peers.softmax, "exp(x - max) / sum"),
     Case("layernorm, via one pass", "theorems", "layernorm", SMALL_ROWS, peers.layernorm, "(x - mean) / sqrt(var + eps) * w + b", draw=SMALL_EPS),
     Case("attention, via one fold", "theorems", "attention", HEADS, peers_theorems.attention, "softmax(q @ k.T) @ v"),
+    Case("attention as one fold, by its meaning", "theorems", "attention_flash", HEADS, peers_theorems.attention, "softmax(q @ k.T) @ v"),
     Case("causal attention, via one fold", "theorems", "attention_causal", HEADS, peers_theorems.attention_causal, "softmax(masked) @ v"),
     Case("attention of some keys, via one fold", "theorems", "attention_masked", HEADS, peers_theorems.attention_masked, "softmax(where(mask, q @ k.T, -inf)) @ v",
          draw={"mask": lambda chance, shape, sizes: (chance.random(shape) < 0.9).astype(np.uint8)}),
