@@ -29,7 +29,7 @@ KINDS = {  # one kernel of each kind
     "components": ("welford", "welford_thread"),
     "strips": ("online_softmax", "attend_thread[op=attend]"),
     "tiles in vectors": ("matmul", "matmul_naive"),
-    "vectors of a program": ("attention_cpu", "flash_core"),
+    "vectors of a program": ("attention_cpu", "causal_core"),
     "a turned tile": ("transpose", "transpose_naive"),
     "a copy for each part": ("histogram", "histogram_shared"),
     "threads of a block in turn": ("embedding", "scatter_add_atomic"),

@@ -28,7 +28,7 @@ from tinygpu.algebra.laws import (
     under,
 )
 from tinygpu.algebra.polynomial import Monomial, Unfollowed, is_truth, ring, term_of, written
-from tinygpu.algebra.ranges import begins, cut, factored, flattened, inside_of, picked, place_of, unrolled, windowed
+from tinygpu.algebra.ranges import begins, cut, factored, flattened, narrowed, picked, place_of, unrolled, windowed
 from tinygpu.algebra.sides import above
 from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.node import kept
@@ -92,7 +92,11 @@ def _summed(monomial: Monomial) -> Equal | None:
     sums = [(t, p) for t, p in monomial if is_sum(t) and p > 0]
     if not sums:
         return None
-    if len(monomial) == 1 and sums[0][1] == 1 and (other := _pick(sums[0][0]) or _join(sums[0][0])) is not None:
+    if (
+        len(monomial) == 1
+        and sums[0][1] == 1
+        and (other := _pick(sums[0][0]) or _join(sums[0][0]) or _narrow(sums[0][0])) is not None
+    ):
         return then(other, normal(other.right))
     if len(monomial) == 1 and sums[0][1] == 1:
         ((fold, _),) = sums
@@ -119,6 +123,12 @@ def _join(fold: Term) -> Equal | None:
     return next((one for a, u in permutations(range(len(fold.axes)), 2) if (one := flattened(fold, a, u)) is not None), None)
 
 
+def _narrow(fold: Term) -> Equal | None:
+    """A fold whose index goes no further than what counts."""
+    assert isinstance(fold, Fold)
+    return next((one for at in range(len(fold.axes)) if (one := narrowed(fold, at)) is not None), None)
+
+
 def aligned(found: Equal) -> Equal:
     """A difference of normal forms, a sum over a part of an axis as one over all of it where another one is."""
     sums = [t for m in ring(found.right, set()) if len(m) == 1 and is_sum(t := m[0][0]) and m[0][1] == 1]
@@ -135,8 +145,6 @@ def _wider(fold: Term, other: Term) -> Equal | None:
     for at, axis in enumerate(fold.axes):
         low = begins(fold, at)
         for extent in {a.extent for a in other.axes} - {axis.extent} if low is not None else ():
-            if low == Const(0) and not any(t == inside_of(axis, extent) for m in ring(fold.body, set()) for t, _ in m):
-                continue
             moved = windowed(fold, at, low, extent)  # type: ignore[arg-type]
             found = then(moved, normal(moved.right))
             if {factored(m)[:2] for m in ring(found.right, set())} == {factored(((other, 1),))[:2]}:
@@ -181,6 +189,8 @@ def _fold(fold: Fold) -> Equal:
             return _sums(then(found, split(there)))
         case "max" | "min":
             found = then(found, asked(there))
+            if (narrow := _narrow(found.right)) is not None:
+                found = then(found, narrow)
             found = then(found, shifted(found.right))  # type: ignore[arg-type]
             parts = {
                 m: _named(m[0][0]) for m in ring(found.right, set()) if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Fold)

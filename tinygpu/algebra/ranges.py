@@ -25,11 +25,12 @@ from tinygpu.algebra.polynomial import (
     is_truth,
     ring,
     term_of,
-    truth,
     written,
 )
+from tinygpu.category.decide import holds
 from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.linear import term_of as index_of
+from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -43,6 +44,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    conjuncts,
     negation,
     rebuild,
     select,
@@ -192,6 +194,35 @@ def windowed(fold: Fold, at: int, low: Term, extent: Term) -> Equal:
     return equation(fold, App("mul", (c, whole), REAL), "windowed", sides=[scoped(side, fold.axes, conjunction(*asked))])
 
 
+def narrowed(fold: Fold, at: int) -> Equal | None:
+    """`Σ_{k < m} [k < n]·b = Σ_{k < n} b`, and `max_{k < m | k < n} b = max_{k < n} b`, where n is at most m; None where that is not seen."""
+    axis, names, plain = fold.axes[at], {a.name for a in fold.axes}, is_sum(fold)
+    if plain and len(ring(fold.body, set())) != 1:
+        return None
+    product, c = _one(fold) if plain else ((), Const(1.0, REAL))
+    conditions = [t.args[0] for t, _ in product if isinstance(t, App) and is_truth(t)] if plain else conjuncts(fold.guard)
+    for asked in conditions:
+        extent = _end(asked, axis)
+        if extent is None or names & variables(extent) or holds(extent < axis.extent + 1, Region()) is not True:
+            continue
+        axes = (*fold.axes[:at], Axis(axis.name, extent), *fold.axes[at + 1 :])
+        rest = tuple(f for f in product if f[0] != _truth(asked))
+        body = App("mul", (c, written(rest)), REAL) if plain else fold.body
+        guard = TRUE if plain else conjunction(*(g for g in conditions if g != asked))
+        side = Side("holds", extent <= axis.extent)
+        return equation(fold, Fold(fold.monoid, axes, guard, body, fold.dtype), "narrowed", sides=[side])
+    return None
+
+
+def _end(asked: Term, axis: Axis) -> Term | None:
+    """The n of `k < n`, another one than where the axis ends."""
+    match asked:
+        case App("le", (Const(0), d)) if index_polynomial(d).get((Var(axis.name),)) == -1:
+            extent = simplify(d + Var(axis.name) + 1)
+            return extent if extent != axis.extent else None
+    return None
+
+
 def begins(fold: Fold, at: int) -> Term | None:
     """The l of a sum whose elements are read at `l + u` only."""
     name = fold.axes[at].name
@@ -203,13 +234,7 @@ def begins(fold: Fold, at: int) -> Term | None:
         if name in variables(place) and (form := index_polynomial(place)).get((Var(name),)) == 1
     }
     (low,) = lows if len(lows) == 1 else (None,)
-    return low if low is not None and name not in variables(low) else None
-
-
-def inside_of(axis: Axis, extent: Term) -> Term:
-    """The truth `[k < m]`."""
-    ((((truth_, _),), _),) = truth(Var(axis.name) < extent, set()).items()
-    return truth_
+    return low if low is not None and low != Const(0) and name not in variables(low) else None
 
 
 # ── truths that cancel ─────────────────────────────────────────────────────────────────────────────────────────────

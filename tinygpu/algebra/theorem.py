@@ -24,6 +24,7 @@ from tinygpu.algebra.normal import aligned, normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, bearable, is_truth, ring, term_of, times
 from tinygpu.algebra.ranges import vanished
 from tinygpu.category.monoid import Carrier
+from tinygpu.category.region import Region
 from tinygpu.category.term import (
     App,
     Axis,
@@ -126,9 +127,9 @@ def cases(theorem: Theorem) -> Iterator[Case]:
 
 
 def value(op: Op, case: Case) -> Term:
-    """The output's value there, of inputs alone."""
+    """The output's value there, of inputs alone; what its place decides is decided."""
     others = {e.target: e for e in op.equations if e.target != case.output}
-    return bearable(put_in(op.equation(case.output).at(case.index), others))
+    return Region(case.axes, case.facts).settled(bearable(put_in(op.equation(case.output).at(case.index), others)))
 
 
 def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:

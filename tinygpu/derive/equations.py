@@ -44,9 +44,11 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
     """`launch → plans`, in the order of the equations; intermediates without a fold are gone, put in where they are used."""
     hold = in_cells(op, launch)
     values = inlined(launch.phases, launch.stages, hold)
+    late = launch.late(op)
+    plain = inlined(launch.phases, [s for s in launch.stages if s not in late], hold) if late else values
     stored = {*(t.name for t in op.outputs), *launch.leaves, *(name for p in launch.phases for name in p.parts)}
     used: set[str] = {*launch.holds}
-    for target, value in reversed(values.items()):  # what is read only where a tile is filled is computed there
+    for target, value in reversed(plain.items()):  # what is read only where a tile is filled is computed there
         if target in stored or target in used:
             used |= {read.tensor for read in walk(value) if isinstance(read, Read)}
     made: dict[str, Plan] = {}
@@ -59,6 +61,9 @@ def plans(build: Build, op: Op, launch: Launch) -> tuple[Plan, ...]:
             value, cells = ahead(build, phase, values[target], made, passes)
             kept = build.fresh(target if target not in stored else f"{target}_cell") if later else ""
             made[target] = plan(build, phase, launch, value, made, target in stored, kept, cells)
+            if late:
+                whole = plan(build, phase, launch, plain[target], made, target in stored, kept, cells)
+                made[target] = replace(made[target], plain=whole.value)
             for one in passes.values():
                 made.setdefault(one.kept, one)
             made[target] = made.pop(target)  # a scan comes before what uses it

@@ -42,7 +42,7 @@ class Build:
     `tensors` are the shapes of the op's arguments, `where` the preconditions over `sizes`; `axes` are all factors of the launch,
     `block` those of its threads, slowest first, `time` its nesting order. `tiles` are the stages, `copies` how each is filled;
     on a `core` one thread is alone, and its cells may be indexed by loops. `ends` are cells that hold where folds begin and end;
-    `begins` is what stands before a loop, of states that go on in it; `earlier` are the states that are read as they were before a turn.
+    `begins` is what stands before a loop, of states that go on in it; `running` says of a fold that goes on which cell has an element; `earlier` are the states that are read as they were before a turn.
 
     >>> build = Build({"x"})
     >>> build.fresh("acc"), build.fresh("acc"), build.fresh("x")
@@ -67,6 +67,7 @@ class Build:
     made_of: Callable[[str], set[str]] = lambda name: set()
     held: dict[tuple[object, ...], Read] = field(default_factory=dict)
     begins: dict[str, list[Step]] = field(default_factory=dict)
+    running: dict[str, Callable[[tuple[Term, ...]], Read]] = field(default_factory=dict)
     earlier: frozenset[str] = frozenset()
     ends: set[str] = field(default_factory=set)
 

@@ -9,13 +9,15 @@ where m changes, all terms exp(z − m) change by one factor, so what has been a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import reduce
+from functools import partial, reduce
 
 from tinygpu.category.decide import holds
-from tinygpu.category.monoid import INFINITY, neutral
+from tinygpu.category.linear import polynomial
+from tinygpu.category.monoid import INFINITY, as_monoid, neutral
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
+    TRUE,
     App,
     Axis,
     Const,
@@ -51,6 +53,7 @@ def side_by_side(build: Build, op: Op, launch: Launch, todo: Sequence[Plan]) -> 
     if (clause := launch.online) is None:
         return tuple(todo)
     course = Course(build, op, launch, next(a for a in build.axes if a.name == clause.factor))
+    build.running = {}
     for plan in todo:
         if plan.target in clause.equations:
             course.add(plan)
@@ -74,20 +77,35 @@ class Course:
     def add(self, plan: Plan) -> None:
         """One more of them; what its equation makes of it stands behind the loop. Raises TG539 where it cannot go on."""
         (phase,) = (p for p in self.launch.phases if p.equation.target == plan.target)
-        fold = _fold(plan, self.loop, phase)
+        inside = _fold(plan, self.loop, phase)
+        fold = inside if plan.plain is None else _fold(replace(plan, value=plan.plain), self.loop, phase)
+        self.tiles(inside)
         read = {r: p for r in reads(fold) for p in (*self.before, *self.behind) if r.tensor == p.kept}
         for late in (r for r, p in read.items() if p in self.behind):
             raise refused("TG539.first", plan.span, late.span, name=plan.target, other=read[late].target, loop=self.loop.name)
         others = {r: self.asked(r) for r in reads(fold) if r.tensor in self.turns}
         held = {p.target: r for r, p in (*read.items(), *others.items())}
         going = Online(self.loop, _change(plan, fold, others), self.known(phase, held))
-        inner = replace(fold, axes=tuple(a for a in fold.axes if a != self.loop))
-        kept = plan.kept if plan.value == fold and plan.kept else self.build.fresh("acc")
+        inner = replace(inside, axes=tuple(a for a in inside.axes if a != self.loop))
+        kept = plan.kept if plan.value == inside and plan.kept else self.build.fresh("acc")
         time = (*plan.time, self.loop)
+        self.build.running[plan.target] = partial(_cell, plan, kept)
         self.turns[kept] = replace(plan, value=inner, time=time, absent=(), stored=False, kept=kept, online=going)
         if plan.stored or kept != plan.kept:
-            value = exchange(plan.value, {fold: Read(kept, point(plan.cells), plan.dtype)})
+            value = exchange(plan.value, {inside: Read(kept, point(plan.cells), plan.dtype)})
             self.behind.append(replace(plan, value=value, kept="" if kept == plan.kept else plan.kept))
+
+    def tiles(self, fold: Fold) -> None:
+        """The tiles that a fold reads and that are made of folds which go on: each is filled in every turn, behind these."""
+        late = {self.build.tiles[s.name].array: s for s in self.launch.late(self.op)}
+        for array in dict.fromkeys(r.tensor for r in reads(fold) if r.tensor in late and r.tensor not in self.turns):
+            stage = late[array]
+            if not self.build.core:
+                raise refused("TG539.tile", stage.span, name=stage.tensor)
+            going = Online(self.loop, lift(0), lift(0))
+            self.turns[array] = Plan(
+                stage.tensor, fold.dtype, (), lift(0), (), (self.loop,), (), (), False, array, stage.span, online=going
+            )
 
     def asked(self, read: Read) -> Plan:
         """The fold in some cells, which from now on keeps what was there before each turn."""
@@ -112,6 +130,16 @@ class Course:
         bind = {name: term for name, term in owner.items() if name not in mine} | {"seen of it": seen}
         guard, body = (simplify(substitute(t, bind), box) for t in (named.guard, named.body))
         return replace(named, guard=guard, body=exchange(body, {r: held[r.tensor] for r in reads(body) if r.tensor in held}))
+
+
+def _cell(plan: Plan, kept: str, index: tuple[Term, ...]) -> Read:
+    """The cell in which a fold has an element."""
+    place: dict[str, Term] = {}
+    for given, mine in zip(index, plan.index, strict=True):
+        offset = given - substitute(mine, {a.name: lift(0) for a in plan.cells})
+        steps = {a.name: polynomial(mine).get((Var(a.name),), 0) for a in plan.cells}
+        place |= {a.name: offset // steps[a.name] % a.extent for a in plan.cells if steps[a.name]}
+    return Read(kept, tuple(place[a.name] for a in plan.cells), plan.dtype)
 
 
 def _fold(plan: Plan, loop: Axis, phase: Phase) -> Fold:
@@ -202,9 +230,20 @@ def _renamed(build: Build, term: Term) -> Term:
     return replace(term, axes=axes, guard=substitute(term.guard, bind), body=substitute(term.body, bind))
 
 
+def by_lanes(build: Build, fold: Fold) -> Fold:
+    """A fold on a core as one of each lane and then one of the lanes: `⊕_{b, x} v = ⊕_x ⊕_b v`."""
+    lanes = tuple(a for a in fold.axes if a.sort == VECTOR)
+    rest = tuple(a for a in fold.axes if a not in lanes)
+    if not (build.core and lanes and rest and as_monoid(fold.monoid).commutative):
+        return fold
+    return replace(fold, axes=lanes, guard=TRUE, body=replace(fold, axes=rest))
+
+
 def turned(build: Build, plan: Plan, place: Place) -> tuple[Step, ...]:
     """A turn of a fold that goes on: what was there, by its factor, and the terms of the turn."""
     it, fold, span = plan.online, plan.value, plan.span
+    if plan.kept in build.tiles:
+        return build.copies.pop(plan.kept)
     assert it is not None and isinstance(fold, Fold)
     cell, steps = Read(plan.kept, point(plan.cells), plan.dtype), list[Step]()
     build.begins.setdefault(it.loop.name, []).extend(start(build, fold, plan.kept, place))
@@ -225,7 +264,7 @@ def turned(build: Build, plan: Plan, place: Place) -> tuple[Step, ...]:
         inner, (value,) = folded(build, (fold,), place, ("",))
         inner += cells(build, plan.cells, (Assign(plan.kept, cell.index, value, str(fold.monoid), span=span),), span)
     else:
-        inner, _ = folded(build, (fold,), place, (plan.kept,), begun=True)
+        inner, _ = folded(build, (by_lanes(build, fold),), place, (plan.kept,), begun=True)
     each = tuple(replace(a, sort=REGISTER if a.sort == VECTOR else a.sort) for a in plan.cells)
     fact = loops(each, guarded(place.rest, (Ghost(plan.kept, cell.index, it.known, span),), span), span)
     return (*steps, *inner, *fact)

@@ -27,7 +27,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
-from tinygpu.derive.nest import Build, cells, point
+from tinygpu.derive.nest import VECTOR, Build, cells, point
 from tinygpu.diagnostic import Span
 from tinygpu.program.step import Assign, Step
 from tinygpu.record import dataclass, field
@@ -49,7 +49,7 @@ class Operands:
     @memoised
     def hold(self, term: Term) -> Term:
         """The term with every part that reads memory, but not at every output cell, replaced by a read of local cells."""
-        if len(within(term, self.output)) < len(self.output) and self.loads(term) and self.allowed(term):
+        if len(within(term, self.output)) < len(self.output) and self.loads(term) and self.allowed(term) and not self.plain(term):
             return self.cell(term)
         match term:
             case App("select", (condition, then, otherwise)):  # a branch is read only where it is taken
@@ -57,6 +57,11 @@ class Operands:
             case Fold() | Read() | App("and" | "or"):
                 return term
         return rebuild(term, self.hold)
+
+    def plain(self, term: Term) -> bool:
+        """Whether a core does best to read an element where it is needed: all lanes of a vector read it, or each its own, and nothing is asked."""
+        lanes = any(a.sort == VECTOR for a in self.output)
+        return self.build.core and lanes and isinstance(term, Read) and conjunction(*self.kept(term)[0]) == TRUE
 
     def loads(self, term: Term) -> bool:
         """Whether a term reads memory (a scalar argument is none), and no fold is left in it."""

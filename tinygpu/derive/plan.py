@@ -63,7 +63,7 @@ class Plan:
     `index` is where its value is stored; `cells` and `time` are the factors of the output that are registers and loops;
     `parts` guard the output, `absent` says that this worker is the one of its replicas that stores; `kept` is the name of the
     local that later equations read, if any do. `apart` are the factors that no `if` around its steps may ask about, since threads
-    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell; `induced`, it reads a state; `online`, it goes on in a loop.
+    that differ in them work together; `ways` are the user's words on how. With a monoid as `update`, the target is updated atomically; with a `scan`, `kept` is what it leaves in each cell; `induced`, it reads a state; `online`, it goes on in a loop. `plain` is its value without tiles of what goes on.
     """
 
     target: str
@@ -83,6 +83,7 @@ class Plan:
     scan: Scan | None = None
     induced: bool = False
     online: Online | None = None
+    plain: Term | None = None
 
     def goes_on(self, loop: Axis) -> bool:
         """Whether it is a fold that goes on in that loop, which is none of what follows then."""

@@ -24,6 +24,8 @@ from tinygpu.category.term import (
     conjuncts,
     equal,
     memoised,
+    outermost_folds,
+    reads,
     rebuild,
     select,
     substitute,
@@ -106,11 +108,19 @@ def filled(build: Build, op: Op, tile: Tile, made: frozenset[str]) -> tuple[Step
     value, inside = substitute(value, here), substitute(bounds, here)
     inside = simplify(conjunction(*(whole_vector(simplify(b, box), box.axes, build.where) for b in conjuncts(inside))), box)
     place = Place(own(mine), (*conjuncts(guard), *conjuncts(inside)), stage.span)
-    steps, (value,) = folded(build, (taken(simplify(value, box)),), place, ("",))
+    value = simplify(value, box)
+    steps, (value,) = folded(build, (value if anywhere(build, value, box) else taken(value),), place, ("",))
     there = tuple(local[axis] for axis in stage.order)
     store = Assign(tile.array, there, select(inside, value, tile.fill), guard=guard, span=stage.span)
     turns = tuple(a for a in mine if a.sort == "time")
     return loops(turns, (*steps, *cells(build, own(mine), (store,), stage.span)), stage.span)
+
+
+def anywhere(build: Build, value: Term, box: Region) -> bool:
+    """Whether a core may fold in all lanes, whatever they choose afterwards: all that it reads is there."""
+    every = [(r, Region((*box.axes, *f.axes), (*box.guard, *conjuncts(f.guard)))) for f in outermost_folds(value) for r in reads(f)]
+    sides = [(i, n, at) for r, at in every for i, n in zip(r.index, build.tensors.get(r.tensor, r.index), strict=True)]
+    return build.core and all(holds(asked, at) is True for i, n, at in sides for asked in (i >= 0, i < n))
 
 
 def points(tile: Tile) -> tuple[Axis, ...]:
@@ -190,6 +200,9 @@ def computed(build: Build, op: Op, read: Read, made: frozenset[str], held: Held)
         term = rebuild(term, put)
         if not isinstance(term, Read):
             return term
-        return held.named(term) or (computed(build, op, term, made, held) if term.tensor in made else term)
+        if (there := held.named(term)) is not None:
+            return there
+        running = build.running.get(term.tensor)
+        return running(term.index) if running else computed(build, op, term, made, held) if term.tensor in made else term
 
     return put(value)

@@ -67,6 +67,12 @@ class Launch:
     holds: tuple[str, ...] = ()
     online: Online | None = None
 
+    def late(self, op: Op) -> tuple[Stage, ...]:
+        """The stages of what is made of folds that go on: each turn has to know these first."""
+        going = {*self.online.equations} if self.online else set()
+        made = {p.equation.target for p in self.phases}
+        return tuple(s for s in self.stages if s.tensor in made and op.reached(s.tensor) & going)
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

@@ -83,14 +83,15 @@ def integer(term: Term, scalars: Scalars) -> tree.Expr:
 
 
 def folded(monoid: str, axes: tuple[Axis, ...], guard: Term, body: tree.Expr, scalars: Scalars) -> tree.FoldExpr:
-    """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound when the body gives the range, any other one
+    """`sum[k < K] body`; a guard of the last binder, `k < e` or `k <= e`, stands as its bound where its range is a size, which the body gives, any other one
     behind the binders: `sum[k < K : 2 <= k]`."""
+    ranges = {axis.name: axis.extent for axis in axes}
     bounds = {axis.name: ("<", expression(axis.extent, scalars)) for axis in axes}
     condition: tree.Expr | None = None
     match guard:
         case Const(True):
             pass
-        case App(("lt" | "le") as op, (Var(name), bound)) if name in bounds:
+        case App(("lt" | "le") as op, (Var(name), bound)) if isinstance(ranges.get(name), Var | Const):
             bounds[name] = ("<" if op == "lt" else "<=", expression(bound, scalars))
         case _:
             condition = expression(guard, scalars)
