@@ -74,11 +74,11 @@ def _rounded(theorem: Theorem, given: tuple[Term, ...], labels: tuple[Label, ...
     for name, goal in rounded_within(left, right, times).items() if times is not None else ():
         if goal is None:
             reason = f"there is no bound of {name}, which is made by a function, or by a division by data"
-            yield Gap("theorem", "TG566", "nothing says how far rounding goes", reason, labels)
+            yield Gap("theorem", "TG567", "nothing says how far rounding goes", reason, labels)
             continue
         said = f"the bound of rounding of {name} is in {right.name} at most {float(times or 0):g} times what it is in {left.name}"
         help = f"both bounds are in what is shown by: tinygpu show FILE {theorem.name}"
-        yield Obligation("theorem", "TG566", "it may be rounded more than is said", said, given, goal, labels, help)
+        yield Obligation("theorem", "TG567", "it may be rounded more than is said", said, given, goal, labels, help)
 
 
 def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels: tuple[Label, ...]) -> Iterator[Claim]:

@@ -118,7 +118,7 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
 
 def _beyond(theorem: Theorem, claim: Claim) -> Case | None:
     """The smallest sizes at which more is rounded than is said."""
-    if not isinstance(claim, Obligation) or claim.code != "TG566":
+    if not isinstance(claim, Obligation) or claim.code != "TG567":
         return None
     sizes = next((sizes for sizes in tried(theorem) if not number(claim.goal, sizes)), None)
     return Case(tuple((name, (str(n),)) for name, n in sizes.items())) if sizes else None
