@@ -39,6 +39,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("proof",),
     ("algebra",),
     ("rewrite",),
+    ("tune",),
     ("recheck",),
     ("schedule",),
     ("emit",),

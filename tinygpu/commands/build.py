@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
+from tinygpu.commands.first import with_machines
 from tinygpu.commands.make import Made, make, module_name, target
 from tinygpu.commands.specs import among, exit_code, load_all
 from tinygpu.commands.together import Progress, processes, spread, together
@@ -71,7 +72,10 @@ def whole(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tup
         found, text, wrong = load_all([path])
         texts, problems = texts | text, [*problems, *wrong]
         if all(d.verdict != "error" for d in wrong):
-            specs += found
+            made = [with_machines(spec) for spec in found]
+            for spec, added in (one for one in made if one[1]):
+                print(f"{spec.path}: it has no machine; this one is made by rules and proved\n\n{added}", file=sys.stderr)
+            specs += [spec for spec, _ in made]
         else:
             print(f"{path}: not built, because there are errors in it", file=sys.stderr)
     return tuple(specs), texts, tuple(problems)

@@ -12,6 +12,8 @@ from keyword import iskeyword
 from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
+from tinygpu.commands.first import machine_for
+from tinygpu.commands.specs import load_sound
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.grammar import read_grammar_file, shipped_parser
 
@@ -21,12 +23,17 @@ KINDS = ("elementwise", "matmul", "rows")  # specs in `grammar/`, whose operatio
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the name of the operation; the file is NAME.tgpu")
+    parser.add_argument("name", help="the name of the operation; the file is NAME.tgpu; with --for, a spec that is there")
+    parser.add_argument(
+        "--for", dest="op", metavar="OP", help="write a machine of this op into the spec: made by rules, and proved"
+    )
     parser.add_argument("--kind", choices=KINDS, default="elementwise", help="what to start from (elementwise)")
     parser.add_argument("-o", "--output", metavar="FOLDER", default=".", help="where to put it (here)")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.op is not None:
+        return add(arguments.name, arguments.op)
     name = arguments.name.removesuffix(".tgpu")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         title = f"{arguments.name!r} cannot be the name of an operation"
@@ -39,4 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise TinygpuError.of("TG904", f"{path} is there already", help="choose another name, or remove it first")
     write(path, read_grammar_file(f"{arguments.kind}.tgpu").replace("NAME", name))
     print(f"{path}: next, tinygpu check {path}")
+    return PROVED
+
+
+def add(path: str, name: str) -> int:
+    """A machine at the end of a spec. Raises TG905 where the spec has no such op."""
+    (spec,), _ = load_sound([path])
+    ops = {op.family: op for op in spec.spec.ops}
+    if name not in ops:
+        raise TinygpuError.of("TG905", f"there is no op {name} in {path}", help=f"the ops are {', '.join(ops) or 'none'}")
+    text = machine_for(spec, ops[name])
+    write(Path(path), f"{spec.text.rstrip()}\n\n{text}")
+    print(f"{path}: proved, and written\n\n{text.rstrip()}")
     return PROVED

@@ -18,6 +18,7 @@ from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
 from tinygpu.commands.common import add_format, add_time, show
 from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, with_sizes
 from tinygpu.commands.data import Given, add_data, arrays, given, known
+from tinygpu.commands.first import MADE, with_machines
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, width_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
@@ -44,6 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     specs, sources = load_sound([arguments.path])
+    with Progress() as now:
+        made = [with_machines(spec, arguments.time, now) for spec in specs]
+    for added in (added for _, added in made if added):
+        print(f"{MADE}\n\n{added}")
+    specs = tuple(spec for spec, _ in made)
     sizes, names = words(arguments.words)
     data = given(arguments, sizes)
     machines = sized(specs, names, data.sizes)

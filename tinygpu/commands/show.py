@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED, add_format
+from tinygpu.commands.first import MADE, with_machines
 from tinygpu.commands.specs import chosen, load_sound
 from tinygpu.commands.theorems import judge, reasons, stated
 from tinygpu.diagnostic import TinygpuError
@@ -48,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     specs, sources = load_sound([arguments.path])
+    made = [with_machines(spec) for spec in specs]
+    specs, texts = tuple(spec for spec, _ in made), [f"{MADE}\n\n{text}" for _, text in made if text]
     if arguments.cost is not None:
         from tinygpu.commands.costs import costs
 
@@ -58,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     pages = [(spec, one) for spec, one in stated(specs, ()) if one.name in arguments.machines]
     names = [name for name in arguments.machines if name not in {one.name for _, one in pages}]
     machines = chosen(specs, names) if names or not pages else ()
-    texts = [theorem_text(spec, one) for spec, one in pages]
+    texts += [theorem_text(spec, one) for spec, one in pages]
     for _, machine in machines:
         for stage in stages:
             title = f"# {machine.heading}" + (f" — {stage}" if len(stages) > 1 else "")

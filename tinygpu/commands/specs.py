@@ -80,7 +80,7 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     every = [(spec, machine) for spec in specs for machine in spec.machines]
     if specs and not every:
         title = f"there is no machine in {', '.join(s.path for s in specs)}"
-        raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new shows one")
+        raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new FILE --for OP writes one")
     if not names:
         return tuple(every)
     missing = [n for n in names if not any(n in names_of(m) for _, m in every)]

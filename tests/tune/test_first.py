@@ -1,0 +1,90 @@
+"""Machines by rules: a state is its text, and what rules make of the ops of the library is proved.
+
+Comes in: the ops of the library. Goes out: states, there and back; verdicts; what the commands say. The one idea: who wrote a machine is of no matter to its proof.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tinygpu import pipeline
+from tinygpu.cli import main
+from tinygpu.commands.first import machine_for, with_machines, written
+from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.op import Op
+from tinygpu.record import replace
+from tinygpu.syntax.parse import parse
+from tinygpu.tune.facts import groups
+from tinygpu.tune.first import first
+from tinygpu.tune.state import Nest, State, state_of
+
+SOFTMAX = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
+  m[r]    = max[j] x[r, j]
+  s[r]    = sum[j] exp(x[r, j] - m[r])
+  y[r, j] = exp(x[r, j] - m[r]) / s[r]
+}
+"""
+FEW = ("matmul", "row_sum", "scan", "transpose", "total", "convolution", "histogram", "norm", "batched_matmul", "welford")
+
+
+def ops(stem: str) -> dict[str, Op]:
+    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu").spec
+    return {op.family: op for op in spec.ops if not op.states}
+
+
+def sorted_cuts(state: State) -> tuple[Nest, ...]:
+    return tuple(replace(n, cuts=tuple(sorted(n.cuts))) for n in state.nests)
+
+
+@pytest.mark.parametrize("stem", sorted(p.stem for p in (ROOT / "specs").glob("*.tgpu")))
+def test_a_state_is_its_text(stem: str) -> None:
+    for op in ops(stem).values():
+        for state in first(op):
+            (tree,) = parse(written(state, "m")).declarations
+            back = state_of(tree)  # type: ignore[arg-type]
+            assert back is not None and written(back, "m") == written(state, "m")
+            assert replace(back, nests=sorted_cuts(back)) == replace(state, nests=sorted_cuts(state))
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [*FEW, *(pytest.param(n, marks=pytest.mark.sampled) for n in ("theorems", "gradients", "norm_cpu", "parts", "views", "rows"))],
+)
+def test_what_rules_make_is_proved(stem: str) -> None:
+    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+    hard = {"attention_split", "prefixes_of_chunks"}  # which are the other sides of theorems, cut as a machine is
+    for name, op in ops(stem).items():
+        if name not in hard:
+            assert "machine" in machine_for(spec, op)
+
+
+def test_rows_go_together_and_products_alone() -> None:
+    spec = pipeline.load_text(SOFTMAX).spec
+    assert [g.names for g in groups(spec.op("softmax"))] == [("m", "s", "y")]
+    theorems = ops("theorems")
+    assert [g.names for g in groups(theorems["attention"])] == [("z",), ("m", "s"), ("p", "o")]
+    assert [g.names for g in groups(theorems["rmsnorm_product"])] == [("ms",), ("t", "y")]
+
+
+def test_a_file_without_machines_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "softmax.tgpu"
+    path.write_text(SOFTMAX)
+    assert main(["run", str(path), "R=9", "N=40"]) == 0
+    said = capsys.readouterr().out
+    assert "made by rules" in said and "proved   softmax_machine" in said and "agrees" in said
+    assert main(["new", str(path), "--for", "softmax"]) == 0 and main(["check", str(path)]) == 0
+    assert "machine softmax_machine : softmax {" in path.read_text() and path.read_text().startswith(SOFTMAX)
+    assert with_machines(pipeline.load(path))[1] == ""
+
+
+def test_what_no_rule_serves_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = pipeline.load(ROOT / "specs" / "steps.tgpu")
+    with pytest.raises(TinygpuError, match="no machine that rules make of orbit"):
+        machine_for(spec, spec.spec.op("orbit"))
+    path = tmp_path / "softmax.tgpu"
+    path.write_text(SOFTMAX)
+    assert main(["new", str(path), "--for", "softmin"]) == 2
+    assert "the ops are softmax" in capsys.readouterr().err

@@ -1,0 +1,68 @@
+"""Machines for a file that has none: by rules, as text, and proved before anybody uses them.
+
+Comes in: a spec. Goes out: the spec with a machine for each of its ops, and the text that was added. The one idea: rules propose and the checker decides, so what is added is what could be written
+into the file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tinygpu.category.deadline import TIME
+from tinygpu.category.text import claimed
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+
+if TYPE_CHECKING:
+    from tinygpu.model.op import Op
+    from tinygpu.pipeline import Loaded
+    from tinygpu.tune.state import State
+
+MADE = "# The file has no machine. This one is made by rules and proved; tinygpu new --for writes it down."
+
+
+def with_machines(spec: Loaded, limit: float = TIME, now: Callable[[str], None] = lambda _: None) -> tuple[Loaded, str]:
+    """A spec without machines with one for each op, and their text; any other spec as it is. Raises TinygpuError for an op that no rule serves."""
+    from tinygpu import pipeline
+
+    if spec.machines or not spec.spec.ops:
+        return spec, ""
+    texts = []
+    for op in {op.family: op for op in spec.spec.ops}.values():
+        now(f"a machine for {op.family}")
+        texts.append(machine_for(spec, op, limit))
+    added = "\n".join(texts)
+    return pipeline.load_text(f"{spec.text.rstrip()}\n\n{added}", spec.path), added
+
+
+def machine_for(spec: Loaded, op: Op, limit: float = TIME) -> str:
+    """The text of a machine of an op: of those that rules propose, the first that is proved. Raises TinygpuError, TG912."""
+    from tinygpu import pipeline
+    from tinygpu.tune.first import first
+
+    name = claimed(f"{op.family}_machine", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    end = time.monotonic() + limit
+    why: tuple[Diagnostic, ...] = ()
+    for state in first(op):
+        text = written(state, name)
+        try:
+            made = [m for m in pipeline.load_text(f"{spec.text.rstrip()}\n\n{text}", spec.path).machines if m.name == name]
+            left = max(1.0, end - time.monotonic())
+            if made and all(isinstance(pipeline.check(one, time=left), pipeline.Proof) for one in made):
+                return text
+        except TinygpuError as error:
+            why = why or error.diagnostics
+        if time.monotonic() > end:
+            break
+    notes = tuple(f"the first one that was tried: {d.title}" for d in why[:1])
+    help = "write one: how, docs/tour.md shows; tinygpu new makes a spec with a machine to start from"
+    raise TinygpuError(Diagnostic("TG912", f"no machine that rules make of {op.family} is proved", notes=notes, helps=(help,)))
+
+
+def written(state: State, name: str) -> str:
+    """`State → text`."""
+    from tinygpu.syntax import tree
+    from tinygpu.syntax.format import format_file
+
+    return format_file(tree.File((state.tree(name),)))
