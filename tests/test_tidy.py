@@ -39,13 +39,13 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("proof",),
     ("algebra",),
     ("rewrite",),
-    ("tune",),
     ("recheck",),
     ("schedule",),
     ("emit",),
     ("validate",),
     ("run",),
     ("pipeline",),
+    ("tune",),
     ("report", "commands", "cli", "testing", "__main__", "__init__"),
 )
 RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}

@@ -82,8 +82,9 @@ def test_a_file_without_machines_is_run(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_what_no_rule_serves_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = pipeline.load(ROOT / "specs" / "steps.tgpu")
-    with pytest.raises(TinygpuError, match="no machine that rules make of orbit"):
+    with pytest.raises(TinygpuError, match="no machine that rules make of orbit") as found:
         machine_for(spec, spec.spec.op("orbit"))
+    assert found.value.diagnostics[0].code == "TG912"
     path = tmp_path / "softmax.tgpu"
     path.write_text(SOFTMAX)
     assert main(["new", str(path), "--for", "softmin"]) == 2

@@ -143,6 +143,7 @@ def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:
 def spoken(form: Term) -> str:
     """A form as text, with letters for the indices of its folds, which have no names.
 
+    >>> from tinygpu.category.term import TRUE
     >>> spoken(Fold("sum", (Axis("#1.0", Var("n")),), TRUE, App("cast", (Var("#1.0") * Var("k'"),), REAL), REAL))
     'sum[a < n] f64(a*k)'
     """

@@ -61,12 +61,12 @@ class State:
     def tree(self, name: str) -> tree.Machine:
         """`State → tree`."""
         several = len(self.nests) > 1
-        written = [_clauses(nest, several) for nest in self.nests]
+        written = [_clauses(nest, several, self.device) for nest in self.nests]
         parts = [tree.LaunchClause(f"make_{n.equations[-1]}", c) for n, c in zip(self.nests, written, strict=True) if several]
         return tree.Machine(name, (tree.Name(self.op),), tuple(parts) or written[0], self.device or None)
 
 
-def _clauses(nest: Nest, several: bool) -> tuple[tree.Clause, ...]:
+def _clauses(nest: Nest, several: bool, device: str) -> tuple[tree.Clause, ...]:
     work = [(level, [f for f in nest.factors if f.level == level]) for level in WORK]
     out: list[tree.Clause] = [tree.Equations(nest.equations)] if several else []
     out.append(tree.Work(tuple(tree.Level(level, tree.Group(tuple(map(_said, some)))) for level, some in work if some)))
@@ -74,8 +74,9 @@ def _clauses(nest: Nest, several: bool) -> tuple[tree.Clause, ...]:
     out += [tree.Compute(tuple(bindings))] if bindings else []
     for level in OWN:
         names = nest.order if level == "time" else tuple(f.name for f in nest.factors if f.level == level)
-        out += [tree.Own("vector" if level == "simd" else level, tuple(map(tree.Name, names)))] if names else []
-    return (*out, *(tree.Stage(s.access, s.at, "shared") for s in nest.stages))
+        out += [tree.Own(level, tuple(map(tree.Name, names)))] if names else []
+    space = "core" if device == CPU else "shared"
+    return (*out, *(tree.Stage(s.access, s.at, space) for s in nest.stages))
 
 
 def _said(factor: Factor) -> tree.Expr:
@@ -122,8 +123,26 @@ def _nest(clauses: tuple[tree.Clause, ...]) -> Nest | None:
     order = tuple(f.name for c in clauses if isinstance(c, tree.Own) and c.sort == "time" for f in c.factors)
     stages = tuple(Staged(c.access, c.at) for c in clauses if isinstance(c, tree.Stage))
     names = tuple(n for c in clauses if isinstance(c, tree.Equations) for n in c.names)
-    place = list(carried)  # of an index that of its slowest factor: the order of a level is that of the indices
-    return Nest(names, tuple(sorted({**cuts, **alone}.items(), key=lambda item: place.index(item[1][0].name))), order, stages)
+    every = {**cuts, **alone}
+    owner = {f.name: index for index, cut in every.items() for f in cut}
+    levels = [[owner[n] for n, (level, _) in carried.items() if level == one] for one in WORK]
+    listed = _in_order(list(every), [*levels, list(cuts)]) or _in_order(list(every), levels)
+    return None if listed is None else Nest(names, tuple((index, every[index]) for index in listed), order, stages)
+
+
+def _in_order(indices: list[str], levels: list[list[str]]) -> list[str] | None:
+    """The indices in an order that each level of the work has, too; None where two levels have them in other orders.
+
+    >>> _in_order(["k", "i", "j"], [["j", "i"], ["i"]]), _in_order(["i", "j"], [["j", "i"], ["i", "j"]])
+    (['k', 'j', 'i'], None)
+    """
+    out: list[str] = []
+    while left := [i for i in indices if i not in out]:
+        free = (i for i in left if not any(i in one and any(b in left and b != i for b in one[: one.index(i)]) for one in levels))
+        if (found := next(free, None)) is None:
+            return None
+        out.append(found)
+    return out
 
 
 def _carried(clauses: tuple[tree.Clause, ...]) -> Iterator[tuple[str, tuple[str, int | None]]]:

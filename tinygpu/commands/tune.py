@@ -1,0 +1,156 @@
+"""`tinygpu tune`: a search over machines of an op, on the CPU that is here; what it finds is text in the user's file.
+
+Comes in: a spec, an op, its sizes. Goes out: the machine that won, proved, with how it was measured in a comment. The one idea: what is searched are texts, each of which is proved before a clock is
+started, and what is printed as faster has been timed in turns with the incumbent until chance is no answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from tinygpu.category.text import claimed
+from tinygpu.commands.common import PROVED, write
+from tinygpu.commands.first import machine_for
+from tinygpu.commands.specs import load_sound, words
+from tinygpu.commands.together import Progress
+from tinygpu.diagnostic import TinygpuError
+
+if TYPE_CHECKING:
+    from tinygpu.model.op import Op
+    from tinygpu.pipeline import Loaded
+    from tinygpu.tune.search import Outcome
+    from tinygpu.tune.trial import Kernel
+
+EXAMPLE = "tinygpu tune specs/matmul.tgpu --op matmul M=512 N=512 K=512 --budget 120"
+USUAL, MINUTES = 512, 60.0  # of a size of which nothing is said; seconds
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a spec")
+    parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
+    parser.add_argument("--op", metavar="OP", help="which op (the only one)")
+    parser.add_argument("--device", choices=("cpu",), default="cpu", help="what is timed: the CPU that is here")
+    parser.add_argument("--rival", metavar="MACHINE", help="the incumbent, a machine of the spec (one that rules make)")
+    parser.add_argument("--engine", choices=("evolve", "beam", "random"), default="evolve", help="who proposes (evolve)")
+    parser.add_argument("--budget", type=float, default=MINUTES, metavar="SECONDS", help=f"how long to search ({MINUTES:g})")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn at random (0)")
+    parser.add_argument("--store", metavar="FILE", help="the trials, from which a search goes on (tune.db in the cache)")
+    parser.add_argument("--export", action="store_true", help="print all trials of the store as JSON lines, and search nothing")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the winner is added (the spec)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tinygpu.tune.engine import ENGINES
+    from tinygpu.tune.moves import Space
+    from tinygpu.tune.predict import predicted
+    from tinygpu.tune.search import Search
+    from tinygpu.tune.store import Store
+
+    store = Store(Path(arguments.store) if arguments.store else default_store())
+    if arguments.export:
+        print("\n".join(store.lines()))
+        return PROVED
+    (spec,), _ = load_sound([arguments.path])
+    op = asked(spec, arguments.op)
+    sizes = sizes_of(op, arguments.words)
+    with Progress() as now:
+        now("the incumbent")
+        rival, name = incumbent(spec, op, arguments.rival, sizes)
+        engine = ENGINES[arguments.engine](
+            Space(op, arguments.device), Random(arguments.seed), lambda state: predicted(state, op, sizes)
+        )
+        search = Search(op, text_of(op), sizes, engine, store, rival, arguments.device, now)
+        found = search.run(arguments.budget)
+    print(told(found, op, sizes, name))
+    if found.winner is not None:
+        path = Path(arguments.output or arguments.path)
+        text = winner(spec, op, sizes, found, name)
+        write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
+        print(f"\n{path}: written\n\n{text.rstrip()}")
+    return PROVED
+
+
+def default_store() -> Path:
+    """Where trials are kept if nobody says."""
+    from tinygpu.runtime.cubins import _cache_folder
+
+    return Path(_cache_folder()) / "tune.db"
+
+
+def asked(spec: Loaded, name: str | None) -> Op:
+    """The op that is tuned. Raises TG905."""
+    ops = {op.family: op for op in reversed(spec.spec.ops)}
+    if name is None and len(ops) == 1:
+        (name,) = ops
+    if name not in ops:
+        title = f"there is no op {name} in {spec.path}" if name else f"{spec.path} has several ops, or none"
+        raise TinygpuError.of("TG905", title, help=f"say which with --op: {', '.join(reversed([*ops])) or 'it has none'}")
+    return ops[name]
+
+
+def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
+    """Its sizes. Raises TG905 for one that it has not, or for sizes that it does not take."""
+    from tinygpu.category.evaluate import evaluate
+    from tinygpu.category.term import reads, text
+
+    sizes, rest = words(given)
+    wrong = [*rest, *(name for name in sizes if name not in op.sizes)]
+    if wrong:
+        raise TinygpuError.of("TG905", f"{op.family} has no size {wrong[0]}", help=f"its sizes are {', '.join(op.sizes) or 'none'}")
+    found = {name: sizes.get(name, USUAL) for name in op.sizes}
+    for guard in (g for g in op.where if not reads(g) and not evaluate(g, found)):
+        raise TinygpuError.of("TG905", f"{op.family} wants {text(guard)}", help="name other sizes")
+    return found
+
+
+def text_of(op: Op) -> str:
+    """The op with all that it was made of."""
+    from tinygpu.model.source import needed
+    from tinygpu.syntax import tree
+    from tinygpu.syntax.format import format_file
+
+    return format_file(tree.File(needed(op.source)))
+
+
+def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Kernel, str]:
+    """The kernel of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
+    from tinygpu.tune.trial import Job, attempted
+
+    text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op)}"
+    name = name or claimed(f"{op.family}_machine", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    said = attempted(Job(text, name, sizes), 120.0)
+    if said.kernel is None or said.seconds is None:
+        title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
+        raise TinygpuError.of("TG914", title, help="name a machine of the spec with --rival, or other sizes")
+    return said.kernel, name
+
+
+def told(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:
+    """What was tried, and how the finalists did."""
+    tried = sum(found.verdicts.values())
+    rate = 60 * tried / found.seconds if found.seconds else 0.0
+    words_ = ", ".join(f"{n} {word}" for word, n in found.verdicts.most_common()) or "nothing new"
+    lines = [f"{op.family} at {said(sizes)}: {tried} tried in {found.seconds:.0f} s ({rate:.0f} a minute): {words_}"]
+    lines += [f"  finalist {n}: {ratio} of the time of {incumbent}" for n, (_, ratio) in enumerate(found.finalists, 1)]
+    if found.winner is None:
+        lines.append(f"nothing is faster than {incumbent}, and not by chance")
+    return "\n".join(lines)
+
+
+def said(sizes: dict[str, int]) -> str:
+    """`M = 512, N = 512`."""
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items()) or "its one size"
+
+
+def winner(spec: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumbent: str) -> str:
+    """The machine that won under a name of its own, with how it was measured."""
+    from tinygpu.tune.search import CANDIDATE
+
+    assert found.winner is not None
+    machine, ratio = found.winner
+    name = claimed(f"{op.family}_tuned", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    comment = f"# Tuned on a CPU at {said(sizes)}: {ratio} of the time of {incumbent}, in turns."
+    return f"{comment}\n{machine.replace(f'machine {CANDIDATE} :', f'machine {name} :')}"
