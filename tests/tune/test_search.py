@@ -168,3 +168,15 @@ def test_a_search_from_an_op_alone(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "twice has no size K" in capsys.readouterr().err
     assert main(["tune", str(path), "--rival", "nobody", "--store", str(store)]) == 2
     assert "TG914" in capsys.readouterr().err
+
+
+def test_machines_for_a_device_that_is_not_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.tgpu"
+    path.write_text("op twice(x: f32[M, N]) -> (y: f32[M, N]) {\n  y[i, j] = 2 * x[i, j]\n}\n")
+    words = ["tune", str(path), "M=4096", "N=4096", "--device", "h100", "--budget", "60", "--wanted", "1"]
+    assert main(words) == 2 and "is not timed from here" in capsys.readouterr().err
+    assert main([*words, "--cost-only"]) == 0
+    said = capsys.readouterr().out
+    assert "on NVIDIA H100 SXM, predicted: 1 proved" in said and "and not timed: no faster than" in path.read_text()
+    assert main(["check", str(path)]) == 0
+    assert main(["tune", str(path), "--cost-only"]) == 2 and "a CPU is timed" in capsys.readouterr().err

@@ -19,20 +19,27 @@ from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
+    from tinygpu.hardware.arch import Device
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded
     from tinygpu.tune.search import Outcome
     from tinygpu.tune.trial import Kernel
 
 EXAMPLE = "tinygpu tune specs/matmul.tgpu --op matmul M=512 N=512 K=512 --budget 120"
-USUAL, MINUTES = 512, 60.0  # of a size of which nothing is said; seconds
+USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; seconds; machines
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
     parser.add_argument("--op", metavar="OP", help="which op (the only one)")
-    parser.add_argument("--device", choices=("cpu",), default="cpu", help="what is timed: the CPU that is here")
+    parser.add_argument(
+        "--device", default="cpu", metavar="NAME", help="the CPU that is here, or with --cost-only a device (h100, a100, …)"
+    )
+    parser.add_argument(
+        "--cost-only", action="store_true", help="of a device that is not here: proved, assembled and ordered by cost, not timed"
+    )
+    parser.add_argument("--wanted", type=int, default=WANTED, metavar="N", help=f"with --cost-only: how many machines ({WANTED})")
     parser.add_argument("--rival", metavar="MACHINE", help="the incumbent, a machine of the spec (one that rules make)")
     parser.add_argument("--engine", choices=("evolve", "beam", "random"), default="evolve", help="who proposes (evolve)")
     parser.add_argument("--budget", type=float, default=MINUTES, metavar="SECONDS", help=f"how long to search ({MINUTES:g})")
@@ -56,6 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     (spec,), _ = load_sound([arguments.path])
     op = asked(spec, arguments.op)
     sizes = sizes_of(op, arguments.words)
+    device = target(arguments.device, arguments.cost_only)
+    if device is not None:
+        return predict(arguments, spec, op, sizes, device)
     with Progress() as now:
         now("the incumbent")
         rival, name = incumbent(spec, op, arguments.rival, sizes)
@@ -71,6 +81,64 @@ def run(arguments: argparse.Namespace) -> int:
         write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
         print(f"\n{path}: written\n\n{text.rstrip()}")
     return PROVED
+
+
+def target(name: str, cost_only: bool) -> Device | None:
+    """The device that is not here; None for the CPU. Raises TG905 for what is neither timed nor costed."""
+    from tinygpu.hardware.arch import device_named, devices
+
+    if name == "cpu" and not cost_only:
+        return None
+    device = device_named(name)
+    if device is None:
+        title = "a CPU is timed, and not costed" if name == "cpu" else f"there is no device {name}"
+        raise TinygpuError.of("TG905", title, help=f"the devices are {', '.join(devices())}")
+    if not cost_only:
+        raise TinygpuError.of(
+            "TG907", f"{name} is not timed from here", help="say --cost-only: machines are proved, assembled and ordered by cost"
+        )
+    return device
+
+
+def predict(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
+    """Machines for a device that is not here, with what no run of them is faster than."""
+    from tinygpu.tune.costed import costed
+    from tinygpu.tune.engine import Beam
+    from tinygpu.tune.moves import Space
+    from tinygpu.tune.predict import predicted
+
+    with Progress() as now:
+        engine = Beam(Space(op), Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        found, looked = costed(engine, text_of(op), sizes, device, arguments.budget, arguments.wanted, now)
+    print(
+        f"{op.family} at {said(sizes)} on {device.name}, predicted: {len(found)} proved and assembled without spills, of {looked}"
+    )
+    for number, one in enumerate(found, 1):
+        beside = f"banks {one.banks * 1e3:.3g} ms, memory without caches {one.moved * 1e3:.3g} ms, {one.registers} registers"
+        print(f"  {number:2}  no faster than {one.bound * 1e3:.3g} ms ({one.why}); {beside}")
+    if not found:
+        raise TinygpuError.of(
+            "TG914", f"no machine of {op.family} was proved and assembled in time", help="--budget gives it more seconds"
+        )
+    name = fresh_name(spec, f"{op.family}_predicted")
+    text = f"# Predicted for {device.name} at {said(sizes)}, and not timed: no faster than {found[0].bound * 1e3:.3g} ms.\n"
+    text += renamed_to(found[0].machine, name)
+    path = Path(arguments.output or arguments.path)
+    write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
+    print(f"\n{path}: written\n\n{text.rstrip()}")
+    return PROVED
+
+
+def fresh_name(spec: Loaded, base: str) -> str:
+    """A name that the spec does not have."""
+    return claimed(base, {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+
+
+def renamed_to(machine: str, name: str) -> str:
+    """A candidate under a name of its own."""
+    from tinygpu.tune.search import CANDIDATE
+
+    return machine.replace(f"machine {CANDIDATE} :", f"machine {name} :")
 
 
 def default_store() -> Path:
@@ -120,7 +188,7 @@ def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> 
     from tinygpu.tune.trial import Job, attempted
 
     text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op)}"
-    name = name or claimed(f"{op.family}_machine", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    name = name or fresh_name(spec, f"{op.family}_machine")
     said = attempted(Job(text, name, sizes), 120.0)
     if said.kernel is None or said.seconds is None:
         title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
@@ -147,10 +215,8 @@ def said(sizes: dict[str, int]) -> str:
 
 def winner(spec: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumbent: str) -> str:
     """The machine that won under a name of its own, with how it was measured."""
-    from tinygpu.tune.search import CANDIDATE
-
     assert found.winner is not None
     machine, ratio = found.winner
-    name = claimed(f"{op.family}_tuned", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    name = fresh_name(spec, f"{op.family}_tuned")
     comment = f"# Tuned on a CPU at {said(sizes)}: {ratio} of the time of {incumbent}, in turns."
-    return f"{comment}\n{machine.replace(f'machine {CANDIDATE} :', f'machine {name} :')}"
+    return f"{comment}\n{renamed_to(machine, name)}"

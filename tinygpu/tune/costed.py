@@ -1,0 +1,79 @@
+"""A target that is not here: machines by what they cost there, proved, assembled, and never timed.
+
+    state ─check→ proof ─assemble→ registers, spills;  ─count→ no faster than …          the least bound first, each marked as predicted
+
+Comes in: an engine, an op, sizes, a device. Goes out: `Costed` machines. The one idea: what a machine cannot be faster than is arithmetic, so what is kept needs no clock; what it takes is not said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tinygpu.hardware.arch import Device
+from tinygpu.record import dataclass
+from tinygpu.tune.engine import Engine
+from tinygpu.tune.search import CANDIDATE, printed
+from tinygpu.tune.trial import in_process
+
+LIMIT = 30.0  # seconds of a candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """A machine that is proved and assembled: no run is faster than `bound`; shared memory takes `banks` by turns of its banks, memory `moved` if no cache
+    helps, in seconds."""
+
+    machine: str
+    bound: float
+    banks: float
+    moved: float
+    why: str
+    registers: int
+    spilled: int
+
+    @property
+    def predicted(self) -> float:
+        """What it is ordered by: the largest of the three."""
+        return max(self.bound, self.banks, self.moved)
+
+
+def costed(
+    engine: Engine, text: str, sizes: Mapping[str, int], device: Device, budget: float, wanted: int, say: Callable[[str], None]
+) -> tuple[list[Costed], int]:
+    """As many machines as are wanted, those with spills left out, the best first; and how many were looked at."""
+    end, seen, found = time.monotonic() + budget, set[str](), list[Costed]()
+    while len(found) < wanted and (left := end - time.monotonic()) > 0:
+        machine = printed(engine.ask(), CANDIDATE)
+        if machine in seen:
+            continue
+        seen.add(machine)
+        known = in_process(lambda tell, machine=machine: _counted(text, machine, sizes, device, tell), min(LIMIT, max(1.0, left)))  # type: ignore[misc]
+        if "bound" in known and not known["spilled"]:
+            found.append(
+                Costed(machine, **{name: known[name] for name in ("bound", "banks", "moved", "why", "registers", "spilled")})
+            )
+        say(f"{len(found)} of {wanted}, of {len(seen)} that were looked at")
+    return sorted(found, key=lambda one: one.predicted), len(seen)
+
+
+def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, tell: Callable[..., None]) -> None:
+    from tinygpu import pipeline
+    from tinygpu.cost.measure import measure
+    from tinygpu.cost.on_device import bounds, filled, turns_of_banks, without_caches
+    from tinygpu.run.gate import assembled
+
+    (one, *_) = (m for m in pipeline.load_text(f"{text}\n\n{machine}").machines if m.name == CANDIDATE)
+    proof: Any = pipeline.check(one)
+    if not isinstance(proof, pipeline.Proof):
+        return
+    cost = measure(proof.program, dict(sizes))
+    on = filled(cost, device.arch, device, assembled(cost.program, device.arch, bool(cost.wide)))
+    every = bounds(cost, device)
+    if not every or any(launch.assembled is None for launch in on):
+        return
+    registers = max(launch.assembled.registers for launch in on if launch.assembled)
+    spilled = sum(launch.assembled.spill_bytes for launch in on if launch.assembled)
+    banks, moved = turns_of_banks(cost, device) or 0.0, without_caches(cost, device) or 0.0
+    tell(bound=every[0].seconds, why=every[0].what, banks=banks, moved=moved, registers=registers, spilled=spilled)
