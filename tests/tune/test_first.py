@@ -89,3 +89,14 @@ def test_what_no_rule_serves_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_text(SOFTMAX)
     assert main(["new", str(path), "--for", "softmin"]) == 2
     assert "the ops are softmax" in capsys.readouterr().err
+
+
+def test_a_machine_in_the_words_of_other_schedulers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(ROOT / "specs" / "matmul_shared.tgpu"), "matmul_64x64", "--view"]) == 0
+    words = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if not line.startswith("staged"))
+    assert words == {
+        "global": "by: ceil(M / 64), bx: ceil(N / 64)",
+        "local": "ty: 16, tx: 16",
+        "reduce": "ko: ceil(K / 16), ki: 16",
+        "upcast": "ri: 4, rj: 4",
+    }

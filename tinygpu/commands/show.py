@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
-STAGES = ("work", "program", "cuda", "cpu")
+STAGES = ("work", "view", "program", "cuda", "cpu")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="NAME", help="with --cost: on a device (h100, a100, rtx4090, …) or an architecture (sm_90)"
     )
     parser.add_argument("--work", action="store_true", help="the work object, and where each index goes")
+    parser.add_argument(
+        "--view", action="store_true", help="its factors in the words of other schedulers: global, local, reduce, upcast, …"
+    )
     parser.add_argument("--program", action="store_true", help="what each thread does, as it is proved (the default)")
     parser.add_argument("--cuda", action="store_true", help="the CUDA kernels, as emitted")
     parser.add_argument("--cpu", action="store_true", help="the CPU kernel, as emitted")
@@ -93,6 +96,10 @@ def stage_text(machine: Machine, stage: str) -> str:
 
     if stage == "work":
         return "\n\n".join(work_text(machine, launch) for launch in machine.launches)
+    if stage == "view":
+        from tinygpu.tune.view import view
+
+        return f"# {machine.title} gives its program itself" if machine.by_hand else view(machine)
     program = pipeline.program(machine)
     if stage == "program":
         from tinygpu.program.render import render, shown
