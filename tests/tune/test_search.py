@@ -6,6 +6,9 @@ Comes in: ops of the library, processes that misbehave. Goes out: states, verdic
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -180,3 +183,20 @@ def test_machines_for_a_device_that_is_not_here(tmp_path: Path, capsys: pytest.C
     assert "on NVIDIA H100 SXM, predicted: 1 proved" in said and "and not timed: no faster than" in path.read_text()
     assert main(["check", str(path)]) == 0
     assert main(["tune", str(path), "--cost-only"]) == 2 and "a CPU is timed" in capsys.readouterr().err
+
+
+def test_a_search_that_is_interrupted_says_what_it_has(tmp_path: Path) -> None:
+    path, store = tmp_path / "twice.tgpu", tmp_path / "t.db"
+    path.write_text("op twice(x: f32[M, N]) -> (y: f32[M, N]) {\n  y[i, j] = 2 * x[i, j]\n}\n")
+    words = ["tune", str(path), "M=64", "N=64", "--budget", "120", "--store", str(store)]
+    process = subprocess.Popen([sys.executable, "-m", "tinygpu", *words], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    end = time.monotonic() + 90
+    while time.monotonic() < end and not (store.exists() and Store(store).base.execute("select count(*) from trial").fetchone()[0]):
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert (
+        process.returncode == 0
+        and "ended before its time" in said
+        and Store(store).base.execute("select key from trial").fetchall()
+    )

@@ -7,6 +7,9 @@ started, and what is printed as faster has been timed in turns with the incumben
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -73,7 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
             Space(op, arguments.device), Random(arguments.seed), lambda state: predicted(state, op, sizes)
         )
         search = Search(op, text_of(op), sizes, engine, store, rival, arguments.device, now)
-        found = search.run(arguments.budget)
+        with interrupts() as stopped:
+            search.stopped = stopped
+            found = search.run(arguments.budget)
     print(told(found, op, sizes, name))
     if found.winner is not None:
         path = Path(arguments.output or arguments.path)
@@ -81,6 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
         write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
         print(f"\n{path}: written\n\n{text.rstrip()}")
     return PROVED
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether somebody has asked for the end: a search ends between two trials, and says what it has."""
+    asked_: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: asked_.append(number))
+    try:
+        yield lambda: bool(asked_)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def target(name: str, cost_only: bool) -> Device | None:
@@ -203,7 +219,9 @@ def told(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:
     words_ = ", ".join(f"{n} {word}" for word, n in found.verdicts.most_common()) or "nothing new"
     lines = [f"{op.family} at {said(sizes)}: {tried} tried in {found.seconds:.0f} s ({rate:.0f} a minute): {words_}"]
     lines += [f"  finalist {n}: {ratio} of the time of {incumbent}" for n, (_, ratio) in enumerate(found.finalists, 1)]
-    if found.winner is None:
+    if found.ended:
+        lines.append("ended before its time: what was tried is in the store, and the same command goes on from there")
+    elif found.winner is None:
         lines.append(f"nothing is faster than {incumbent}, and not by chance")
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field
@@ -22,6 +23,7 @@ from tinygpu.tune.state import State, state_of
 from tinygpu.tune.store import Place, Store
 from tinygpu.tune.trial import Job, Kernel, Said, attempted
 
+Known: TypeAlias = tuple[str, str, float | None]  # a machine, its verdict, its ratio
 CANDIDATE = "candidate"
 FINALISTS = 4
 CLOSE = 1.1  # of the incumbent's time: so near it is timed again
@@ -30,12 +32,13 @@ LIMIT = 40.0  # seconds of a process
 
 @dataclass(slots=True)
 class Outcome:
-    """What was tried, by verdict, and the races of the finalists, the best one first."""
+    """What was tried, by verdict, and the races of the finalists, the best one first; `ended`, somebody stopped it before."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
     again: int = 0
     seconds: float = 0.0
     finalists: list[tuple[str, Ratio]] = field(default_factory=list)
+    ended: bool = False
 
     @property
     def winner(self) -> tuple[str, Ratio] | None:
@@ -56,6 +59,7 @@ class Search:
     incumbent: Kernel
     device: str = ""
     say: Callable[[str], None] = lambda _: None
+    stopped: Callable[[], bool] = lambda: False
     kernels: dict[str, Kernel] = field(default_factory=dict)
 
     def run(self, budget: float) -> Outcome:
@@ -65,13 +69,26 @@ class Search:
         known = self.store.known(place)
         self._remembered(known)
         ratios = {machine: ratio for machine, verdict, ratio in known.values() if ratio is not None and verdict == "proved"}
-        while (left := start + budget - time.monotonic()) > 0:
+        self._searched(start + budget, place, known, ratios, out)
+        out.seconds = time.monotonic() - start
+        for machine in sorted(ratios, key=lambda m: ratios[m])[:FINALISTS] if not out.ended else ():
+            if ratios[machine] < CLOSE and (found := self._raced(machine)) is not None:
+                out.finalists.append((machine, found))
+        out.finalists.sort(key=lambda one: one[1].middle)
+        return out
+
+    def _searched(self, end: float, place: Place, known: dict[str, Known], ratios: dict[str, float], out: Outcome) -> None:
+        """Try until a time."""
+        while (left := end - time.monotonic()) > 0:
             state = self.engine.ask()
             machine = printed(state, CANDIDATE)
             if place.key(machine) in known:
                 out.again += 1
                 continue
             said = self._tried(machine, min(LIMIT, max(5.0, left)))
+            if self.stopped():  # what was under way was stopped, too
+                out.ended = True
+                return
             known[place.key(machine)] = machine, said.verdict, said.ratio
             self.store.add(place, machine, said)
             out.verdicts[said.verdict] += 1
@@ -80,14 +97,8 @@ class Search:
                 ratios[machine] = said.ratio
             best = min(ratios.values(), default=0.0)
             self.say(f"{sum(out.verdicts.values())} tried, the best at {best:.2f} of the incumbent's time in one trial")
-        out.seconds = time.monotonic() - start
-        for machine in sorted(ratios, key=lambda m: ratios[m])[:FINALISTS]:
-            if ratios[machine] < CLOSE and (found := self._raced(machine)) is not None:
-                out.finalists.append((machine, found))
-        out.finalists.sort(key=lambda one: one[1].middle)
-        return out
 
-    def _remembered(self, known: Mapping[str, tuple[str, str, float | None]]) -> None:
+    def _remembered(self, known: Mapping[str, Known]) -> None:
         """The engine is told what a store has."""
         for machine, _, ratio in known.values():
             state = read_back(machine)

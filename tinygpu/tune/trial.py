@@ -102,6 +102,7 @@ def _alone(work: Callable[[Callable[..., None]], None], writing: int) -> None:
     def say(**known: Any) -> None:
         os.write(writing, pickle.dumps(known) + END)
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         work(say)
