@@ -12,14 +12,13 @@ import pytest
 from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.cli import main
-from tinygpu.commands.first import machine_for, with_machines, written
+from tinygpu.commands.first import machine_for, with_machines
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Op
 from tinygpu.record import replace
-from tinygpu.syntax.parse import parse
 from tinygpu.tune.facts import groups
 from tinygpu.tune.first import first
-from tinygpu.tune.state import Nest, State, state_of
+from tinygpu.tune.state import Nest, State, read_back
 
 SOFTMAX = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
   m[r]    = max[j] x[r, j]
@@ -43,9 +42,8 @@ def sorted_cuts(state: State) -> tuple[Nest, ...]:
 def test_a_state_is_its_text(stem: str) -> None:
     for op in ops(stem).values():
         for state in first(op):
-            (tree,) = parse(written(state, "m")).declarations
-            back = state_of(tree)  # type: ignore[arg-type]
-            assert back is not None and written(back, "m") == written(state, "m")
+            back = read_back(state.text("m"))
+            assert back is not None and back.text("m") == state.text("m")
             assert replace(back, nests=sorted_cuts(back)) == replace(state, nests=sorted_cuts(state))
 
 
@@ -88,7 +86,7 @@ def test_what_no_rule_serves_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = tmp_path / "softmax.tgpu"
     path.write_text(SOFTMAX)
     assert main(["new", str(path), "--for", "softmin"]) == 2
-    assert "the ops are softmax" in capsys.readouterr().err
+    assert "did you mean softmax?" in capsys.readouterr().err
 
 
 def test_a_machine_in_the_words_of_other_schedulers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.cli import main
+from tinygpu.commands.specs import text_of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Op
 from tinygpu.record import replace
@@ -27,7 +28,7 @@ from tinygpu.tune.moves import Space
 from tinygpu.tune.predict import predicted
 from tinygpu.tune.race import interval
 from tinygpu.tune.rules import RULES, broken
-from tinygpu.tune.search import printed, read_back
+from tinygpu.tune.state import read_back
 from tinygpu.tune.store import Place, Store
 from tinygpu.tune.trial import Said, in_process
 
@@ -59,8 +60,8 @@ def test_each_action_is_taken_back(stem: str, name: str, device: str) -> None:
         assert there is not None and there[0] == after and not list(broken(after, space.op))
         back = done(after, there[1])
         assert back is not None and back[0] == state
-        again = read_back(printed(after, "m"))
-        assert again is not None and printed(again, "m") == printed(after, "m")
+        again = read_back(after.text("m"))
+        assert again is not None and again.text("m") == after.text("m")
         kinds.add(type(action.edit).__name__)
         state = after
     assert {"Split", "Number"} <= kinds
@@ -71,11 +72,9 @@ def test_each_action_is_taken_back(stem: str, name: str, device: str) -> None:
 def test_nine_in_ten_states_are_proved(stem: str, name: str, device: str) -> None:
     op, chance = op_of(stem, name), Random(3)
     space = Space(op, device)
-    from tinygpu.commands.tune import text_of
-
     proved = 0
     for _ in range(20):
-        text = printed(space.walk(chance, chance.randint(4, 12)), "m")
+        text = space.walk(chance, chance.randint(4, 12)).text("m")
         try:
             machines = [m for m in pipeline.load_text(f"{text_of(op)}\n{text}").machines if m.name == "m"]
             proved += all(isinstance(pipeline.check(m, time=20), pipeline.Proof) for m in machines)
@@ -152,7 +151,7 @@ def test_a_store_of_another_version_is_not_touched(tmp_path: Path, capsys: pytes
     store = Store(tmp_path / "a.db")
     store.base.execute("pragma user_version=99")
     (tmp_path / "c.db").write_text("no database at all, but a text of some length that sqlite does not know")
-    for name in ("a.db", "c.db"):
+    for name in ("a.db", "c.db", "c.db/further/d.db"):
         assert main(["tune", "x.tgpu", "--store", str(tmp_path / name), "--export"]) == 2
         assert "TG913" in capsys.readouterr().err
 
@@ -167,6 +166,7 @@ def test_a_search_from_an_op_alone(tmp_path: Path, capsys: pytest.CaptureFixture
     rows = Store(store).base.execute("select verdict, ratio from trial").fetchall()
     assert rows and any(verdict == "proved" and ratio for verdict, ratio in rows)
     assert main(["check", str(path)]) in (0, 2)  # with a machine, if one was faster
+    assert main([*words, "-o", "-"]) == 2 and "standard input" in capsys.readouterr().err
     assert main(["tune", str(path), "K=3", "--store", str(store)]) == 2
     assert "twice has no size K" in capsys.readouterr().err
     assert main(["tune", str(path), "--rival", "nobody", "--store", str(store)]) == 2

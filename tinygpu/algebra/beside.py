@@ -95,7 +95,7 @@ def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labe
     ):
         facts = (*given, *_range(side.axes), *conjuncts(side.guard))
         goal = enough(side, shapes)
-        if not variables(side.term) & {a.name for a in side.axes} and (goal is None or not speaks(goal) <= sizes):
+        if not variables(side.term) & {a.name for a in side.axes} and (goal is None or not _speaks(goal) <= sizes):
             asked = [theirs[key]] if (key := (side.kind, _form(side.term))) in theirs else []
             asked += [boxes[box]] if (box := _box(side.term)) in boxes and (side.kind == "something" or _positive(side)) else []
             ways = [*([goal] if goal is not None else []), *(inhabited(s.axes, s.guard) for s in asked)]
@@ -112,7 +112,7 @@ def _range(axes: tuple[Axis, ...]) -> tuple[Term, ...]:
     return tuple(c for a in axes for c in (Var(a.name) >= 0, Var(a.name) < a.extent))
 
 
-def speaks(condition: Term) -> set[str]:
+def _speaks(condition: Term) -> set[str]:
     """The indices, sizes and arrays of a condition."""
     return {*variables(condition), *(t.tensor for t in walk(condition) if isinstance(t, Read))}
 

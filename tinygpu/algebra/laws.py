@@ -251,8 +251,9 @@ def exponential(term: App) -> Equal:
 
 def settled(term: Term) -> Equal:
     """A value with its indices as short as they are. (`simplify` is trusted for all else, too.)"""
-    return equation(term, _short(term), "")
+    return equation(term, shortened(term), "")
 
 
-def _short(term: Term) -> Term:
-    return simplify(term) if term.dtype in (INDEX, BOOL) else rebuild(term, _short)
+def shortened(term: Term) -> Term:
+    """The term with its indices as short as they are."""
+    return simplify(term) if term.dtype in (INDEX, BOOL) else rebuild(term, shortened)

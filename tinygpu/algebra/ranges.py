@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import product
 
 from tinygpu.algebra.folds import is_sum
-from tinygpu.algebra.laws import Equal, Side, equation, scoped
+from tinygpu.algebra.laws import Equal, Side, equation, scoped, shortened
 from tinygpu.algebra.polynomial import (
     REAL,
     ZERO,
@@ -34,7 +34,6 @@ from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
-    INDEX,
     TRUE,
     App,
     Axis,
@@ -46,7 +45,6 @@ from tinygpu.category.term import (
     conjunction,
     conjuncts,
     negation,
-    rebuild,
     select,
     substitute,
     variables,
@@ -149,7 +147,7 @@ def flattened(fold: Fold, major: int, minor: int) -> Equal | None:
     monomial, c = _one(fold)
     name = claimed(a.name, {*variables(fold), *(axis.name for axis in fold.axes)})
     to = {u.name: Var(name) - u.extent * Var(a.name)}
-    body = _short(substitute(written(tuple((_widened(t, a, u), p) for t, p in monomial)), to))
+    body = shortened(substitute(written(tuple((_widened(t, a, u), p) for t, p in monomial)), to))
     if {a.name, u.name} & variables(body):
         return None
     rest = tuple(axis for axis in fold.axes if axis not in (a, u))
@@ -174,10 +172,6 @@ def _truth(condition: Term) -> Term:
     return App("select", (condition, Const(1.0, REAL), NOUGHT), REAL)
 
 
-def _short(term: Term) -> Term:
-    return simplify(term) if term.dtype in (INDEX, BOOL) else rebuild(term, _short)
-
-
 def windowed(fold: Fold, at: int, low: Term, extent: Term) -> Equal:
     """`Σ_{u < n} b(l + u) = Σ_{k < m} [l <= k < l + n]·b(k)`, where b is 0 but for places of k."""
     axis, rest = _apart(fold, at)
@@ -186,7 +180,7 @@ def windowed(fold: Fold, at: int, low: Term, extent: Term) -> Equal:
         raise ValueError("no place to begin at")
     name = claimed(axis.name, {*variables(fold), *variables(low), *(other.name for other in fold.axes)})
     k, u = Var(name), Var(axis.name)
-    body = _short(substitute(written(monomial), {axis.name: k - low}))
+    body = shortened(substitute(written(monomial), {axis.name: k - low}))
     axes = (*rest, Axis(name, extent))
     asked = [t.args[0] for t, _ in monomial if is_truth(t) and isinstance(t, App)]
     side = Side("holds", conjunction(low + u >= 0, low + u < extent))

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
 from tinygpu.category.text import claimed
+from tinygpu.commands.common import read_text, write
+from tinygpu.commands.specs import op_named, text_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
 if TYPE_CHECKING:
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded
-    from tinygpu.tune.state import State
 
 MADE = "# The file has no machine. This one is made by rules and proved; tinygpu new --for writes it down."
 
@@ -41,11 +43,11 @@ def machine_for(spec: Loaded, op: Op, limit: float = TIME) -> str:
     from tinygpu import pipeline
     from tinygpu.tune.first import first
 
-    name = claimed(f"{op.family}_machine", {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
+    name = fresh_name(spec, f"{op.family}_machine")
     end = time.monotonic() + limit
     why: tuple[Diagnostic, ...] = ()
     for state in first(op):
-        text = written(state, name)
+        text = state.text(name)
         try:
             made = [m for m in pipeline.load_text(f"{spec.text.rstrip()}\n\n{text}", spec.path).machines if m.name == name]
             left = max(1.0, end - time.monotonic())
@@ -60,9 +62,29 @@ def machine_for(spec: Loaded, op: Op, limit: float = TIME) -> str:
     raise TinygpuError(Diagnostic("TG912", f"no machine that rules make of {op.family} is proved", notes=notes, helps=(help,)))
 
 
-def written(state: State, name: str) -> str:
-    """`State → text`."""
-    from tinygpu.syntax import tree
-    from tinygpu.syntax.format import format_file
+def fresh_name(spec: Loaded, base: str) -> str:
+    """A name that nothing in the spec has."""
+    return claimed(base, {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
 
-    return format_file(tree.File((state.tree(name),)))
+
+def receiver(path: str, op: Op) -> Loaded:
+    """The spec to which machines of an op are added: a file that has it, or a new one with it. Raises TinygpuError for what is neither."""
+    from tinygpu import pipeline
+
+    if path == "-":
+        raise TinygpuError.of("TG905", "a machine cannot be added to standard input", help="name a file, with -o")
+    if not Path(path).exists():
+        return pipeline.load_text(text_of(op), path)
+    spec = pipeline.load_text(read_text(path), path)
+    op_named(spec, op.family)
+    return spec
+
+
+def add_machine(spec: Loaded, text: str) -> None:
+    """Write a machine at the end of a spec. Raises TinygpuError where that is no spec, and nothing is written."""
+    from tinygpu import pipeline
+
+    whole = f"{spec.text.rstrip()}\n\n{text}"
+    pipeline.load_text(whole, spec.path)
+    write(Path(spec.path), whole)
+    print(f"{spec.path}: proved, and written\n\n{text.rstrip()}")

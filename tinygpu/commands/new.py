@@ -12,8 +12,8 @@ from keyword import iskeyword
 from pathlib import Path
 
 from tinygpu.commands.common import PROVED, write
-from tinygpu.commands.first import machine_for
-from tinygpu.commands.specs import load_sound
+from tinygpu.commands.first import add_machine, machine_for, receiver
+from tinygpu.commands.specs import load_sound, op_named
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.grammar import read_grammar_file, shipped_parser
 
@@ -52,10 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 def add(path: str, name: str) -> int:
     """A machine at the end of a spec. Raises TG905 where the spec has no such op."""
     (spec,), _ = load_sound([path])
-    ops = {op.family: op for op in spec.spec.ops}
-    if name not in ops:
-        raise TinygpuError.of("TG905", f"there is no op {name} in {path}", help=f"the ops are {', '.join(ops) or 'none'}")
-    text = machine_for(spec, ops[name])
-    write(Path(path), f"{spec.text.rstrip()}\n\n{text}")
-    print(f"{path}: proved, and written\n\n{text.rstrip()}")
+    op = op_named(spec, name)
+    into = receiver(path, op)
+    add_machine(into, machine_for(into, op))
     return PROVED

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.deadline import within
 from tinygpu.commands.common import PROVED, UNKNOWN, add_format, add_time, print_json, show, write
-from tinygpu.commands.specs import load_sound, words
+from tinygpu.commands.specs import load_sound, text_of, words
 from tinygpu.commands.theorems import judge
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -135,11 +135,8 @@ def _proved(op: Op, found: Found, limit: float) -> tuple[str, tuple[Diagnostic, 
 def _beside(op: Op, text: str) -> Loaded:
     """The op, with whatever it was made of, and more declarations. Raises TinygpuError."""
     from tinygpu import pipeline
-    from tinygpu.model.source import needed
-    from tinygpu.syntax import tree
-    from tinygpu.syntax.format import format_file
 
-    return pipeline.load_text(f"{format_file(tree.File(needed(op.source)))}\n{text}")
+    return pipeline.load_text(f"{text_of(op)}\n{text}")
 
 
 def _short(op: Op, text: str, name: str) -> str:

@@ -92,6 +92,32 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine) for n in names))
 
 
+def op_named(spec: Loaded, name: str | None) -> Op:
+    """An op of a spec; its only one, where nobody says which. Raises TG905."""
+    from tinygpu.model.problems import suggestion
+
+    ops = {op.family: op for op in reversed(spec.spec.ops)}
+    if name is None and len(ops) == 1:
+        (name,) = ops
+    if name is not None and name in ops:
+        return ops[name]
+    listed = ", ".join(reversed([*ops]))
+    if not ops or name is None:
+        help = f"say which with --op: {listed}" if ops else "write one: docs/tour.md shows how"
+        raise TinygpuError.of("TG905", f"{spec.path} has {'several ops' if ops else 'no op'}", help=help)
+    help = suggestion(name, ops) or f"the ops are {listed}"
+    raise TinygpuError.of("TG905", f"there is no op {name} in {spec.path}", help=help)
+
+
+def text_of(op: Op) -> str:
+    """The op with all that it was made of."""
+    from tinygpu.model.source import needed
+    from tinygpu.syntax import tree
+    from tinygpu.syntax.format import format_file
+
+    return format_file(tree.File(needed(op.source)))
+
+
 def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:
     """The machines to look at; a name that is none of them may be that of one which is wrong."""
     try:

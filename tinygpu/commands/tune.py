@@ -14,10 +14,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from tinygpu.category.text import claimed
-from tinygpu.commands.common import PROVED, write
-from tinygpu.commands.first import machine_for
-from tinygpu.commands.specs import load_sound, words
+from tinygpu.commands.common import PROVED
+from tinygpu.commands.first import add_machine, fresh_name, machine_for, receiver
+from tinygpu.commands.specs import load_sound, op_named, text_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
 
@@ -64,11 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(store.lines()))
         return PROVED
     (spec,), _ = load_sound([arguments.path])
-    op = asked(spec, arguments.op)
+    op = op_named(spec, arguments.op)
+    into = receiver(arguments.output or arguments.path, op)
     sizes = sizes_of(op, arguments.words)
     device = target(arguments.device, arguments.cost_only)
     if device is not None:
-        return predict(arguments, spec, op, sizes, device)
+        return predict(arguments, into, op, sizes, device)
     with Progress() as now:
         now("the incumbent")
         rival, name = incumbent(spec, op, arguments.rival, sizes)
@@ -81,10 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
             found = search.run(arguments.budget)
     print(told(found, op, sizes, name))
     if found.winner is not None:
-        path = Path(arguments.output or arguments.path)
-        text = winner(spec, op, sizes, found, name)
-        write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
-        print(f"\n{path}: written\n\n{text.rstrip()}")
+        print()
+        add_machine(into, winner(into, op, sizes, found, name))
     return PROVED
 
 
@@ -116,7 +114,7 @@ def target(name: str, cost_only: bool) -> Device | None:
     return device
 
 
-def predict(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
+def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
     """Machines for a device that is not here, with what no run of them is faster than."""
     from tinygpu.tune.costed import costed
     from tinygpu.tune.engine import Beam
@@ -136,18 +134,12 @@ def predict(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str
         raise TinygpuError.of(
             "TG914", f"no machine of {op.family} was proved and assembled in time", help="--budget gives it more seconds"
         )
-    name = fresh_name(spec, f"{op.family}_predicted")
+    name = fresh_name(into, f"{op.family}_predicted")
     text = f"# Predicted for {device.name} at {said(sizes)}, and not timed: no faster than {found[0].bound * 1e3:.3g} ms.\n"
     text += renamed_to(found[0].machine, name)
-    path = Path(arguments.output or arguments.path)
-    write(path, f"{path.read_text(encoding='utf-8').rstrip()}\n\n{text}" if path.exists() else f"{text_of(op)}\n{text}")
-    print(f"\n{path}: written\n\n{text.rstrip()}")
+    print()
+    add_machine(into, text)
     return PROVED
-
-
-def fresh_name(spec: Loaded, base: str) -> str:
-    """A name that the spec does not have."""
-    return claimed(base, {d.name for d in spec.tree.declarations if hasattr(d, "name")}, "")
 
 
 def renamed_to(machine: str, name: str) -> str:
@@ -164,17 +156,6 @@ def default_store() -> Path:
     return Path(_cache_folder()) / "tune.db"
 
 
-def asked(spec: Loaded, name: str | None) -> Op:
-    """The op that is tuned. Raises TG905."""
-    ops = {op.family: op for op in reversed(spec.spec.ops)}
-    if name is None and len(ops) == 1:
-        (name,) = ops
-    if name not in ops:
-        title = f"there is no op {name} in {spec.path}" if name else f"{spec.path} has several ops, or none"
-        raise TinygpuError.of("TG905", title, help=f"say which with --op: {', '.join(reversed([*ops])) or 'it has none'}")
-    return ops[name]
-
-
 def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
     """Its sizes. Raises TG905 for one that it has not, or for sizes that it does not take."""
     from tinygpu.category.evaluate import evaluate
@@ -188,15 +169,6 @@ def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
     for guard in (g for g in op.where if not reads(g) and not evaluate(g, found)):
         raise TinygpuError.of("TG905", f"{op.family} wants {text(guard)}", help="name other sizes")
     return found
-
-
-def text_of(op: Op) -> str:
-    """The op with all that it was made of."""
-    from tinygpu.model.source import needed
-    from tinygpu.syntax import tree
-    from tinygpu.syntax.format import format_file
-
-    return format_file(tree.File(needed(op.source)))
 
 
 def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Kernel, str]:
@@ -231,10 +203,10 @@ def said(sizes: dict[str, int]) -> str:
     return ", ".join(f"{name} = {n}" for name, n in sizes.items()) or "its one size"
 
 
-def winner(spec: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumbent: str) -> str:
+def winner(into: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumbent: str) -> str:
     """The machine that won under a name of its own, with how it was measured."""
     assert found.winner is not None
     machine, ratio = found.winner
-    name = fresh_name(spec, f"{op.family}_tuned")
+    name = fresh_name(into, f"{op.family}_tuned")
     comment = f"# Tuned on a CPU at {said(sizes)}: {ratio} of the time of {incumbent}, in turns."
     return f"{comment}\n{renamed_to(machine, name)}"

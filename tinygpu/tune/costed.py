@@ -14,7 +14,7 @@ from typing import Any
 from tinygpu.hardware.arch import Device
 from tinygpu.record import dataclass
 from tinygpu.tune.engine import Engine
-from tinygpu.tune.search import CANDIDATE, printed
+from tinygpu.tune.search import CANDIDATE
 from tinygpu.tune.trial import in_process
 
 LIMIT = 30.0  # seconds of a candidate
@@ -45,7 +45,7 @@ def costed(
     """As many machines as are wanted, those with spills left out, the best first; and how many were looked at."""
     end, seen, found = time.monotonic() + budget, set[str](), list[Costed]()
     while len(found) < wanted and (left := end - time.monotonic()) > 0:
-        machine = printed(engine.ask(), CANDIDATE)
+        machine = engine.ask().text(CANDIDATE)
         if machine in seen:
             continue
         seen.add(machine)

@@ -6,7 +6,7 @@ a product, whose elements are read again and again, is a launch by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 
 from tinygpu.category.term import Axis, Const, Fold, Read, Term, Var, outermost_folds, reads, variables, walk
@@ -93,12 +93,12 @@ def groups(op: Op, together: bool = True, scans: bool = True) -> tuple[Group, ..
     )
 
 
-def _through(op: Op, target: str, light: set[str] | object) -> set[str]:
+def _through(op: Op, target: str, light: Collection[str]) -> set[str]:
     """The equations without a fold that one needs, and that these need."""
     found: set[str] = set()
     waiting = [target]
     while waiting:
-        more = {r.tensor for r in reads(op.equation(waiting.pop()).value) if r.tensor in light} - found  # type: ignore[operator]
+        more = {r.tensor for r in reads(op.equation(waiting.pop()).value) if r.tensor in light} - found
         found |= more
         waiting += more
     return found

@@ -14,12 +14,9 @@ from typing import TypeAlias
 
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field
-from tinygpu.syntax.format import format_file
-from tinygpu.syntax.parse import parse
-from tinygpu.syntax.tree import File, Machine
 from tinygpu.tune.engine import Engine
 from tinygpu.tune.race import Ratio, raced
-from tinygpu.tune.state import State, state_of
+from tinygpu.tune.state import read_back
 from tinygpu.tune.store import Place, Store
 from tinygpu.tune.trial import Job, Kernel, Said, attempted
 
@@ -81,7 +78,7 @@ class Search:
         """Try until a time."""
         while (left := end - time.monotonic()) > 0:
             state = self.engine.ask()
-            machine = printed(state, CANDIDATE)
+            machine = state.text(CANDIDATE)
             if place.key(machine) in known:
                 out.again += 1
                 continue
@@ -115,14 +112,3 @@ class Search:
         self.say("the finalists, in turns with the incumbent")
         kernel = self.kernels.get(machine) or self._tried(machine, LIMIT).kernel
         return None if kernel is None else raced(kernel, self.incumbent, self.op, self.sizes, LIMIT)
-
-
-def printed(state: State, name: str) -> str:
-    """`State → text`."""
-    return format_file(File((state.tree(name),)))
-
-
-def read_back(machine: str) -> State | None:
-    """`text → State`; None of one that says more."""
-    (found,) = parse(machine).declarations
-    return state_of(found) if isinstance(found, Machine) else None

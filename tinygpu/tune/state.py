@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_file
+from tinygpu.syntax.parse import parse
 
 WORK = ("grid", "block", "core")  # levels of the work object, as they are written
 OWN = ("time", "register", "vector", "simd")  # levels of a thread's own
@@ -65,6 +67,10 @@ class State:
         parts = [tree.LaunchClause(f"make_{n.equations[-1]}", c) for n, c in zip(self.nests, written, strict=True) if several]
         return tree.Machine(name, (tree.Name(self.op),), tuple(parts) or written[0], self.device or None)
 
+    def text(self, name: str) -> str:
+        """`State → text`."""
+        return format_file(tree.File((self.tree(name),)))
+
 
 def _clauses(nest: Nest, several: bool, device: str) -> tuple[tree.Clause, ...]:
     work = [(level, [f for f in nest.factors if f.level == level]) for level in WORK]
@@ -89,6 +95,12 @@ def _binding(index: str, cut: tuple[Factor, ...]) -> tree.Binding:
 
 
 # ── back ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_back(text: str) -> State | None:
+    """`text → State`; None of a machine that says more than a state does."""
+    (found,) = parse(text).declarations
+    return state_of(found) if isinstance(found, tree.Machine) else None
 
 
 def state_of(machine: tree.Machine) -> State | None:

@@ -45,8 +45,8 @@ class Store:
     """Trials in a file."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self.base = sqlite3.connect(path, isolation_level=None)
             self.base.execute("pragma journal_mode=wal")
             (version,) = self.base.execute("pragma user_version").fetchone()
@@ -55,7 +55,7 @@ class Store:
                 raise TinygpuError.of("TG913", title, help="name another file with --store; nothing of this one is changed")
             self.base.execute(f"pragma user_version={VERSION}")
             self.base.execute(SCHEMA)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             raise TinygpuError.of(
                 "TG913", f"{path} is no store of trials: {error}", help="name another file with --store"
             ) from None
