@@ -16,9 +16,11 @@ from tinygpu.commands.first import machine_for, with_machines
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Op
 from tinygpu.record import replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_file
 from tinygpu.tune.facts import groups
 from tinygpu.tune.first import first
-from tinygpu.tune.state import Nest, State, read_back
+from tinygpu.tune.state import Nest, State, read_back, state_of
 
 SOFTMAX = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
   m[r]    = max[j] x[r, j]
@@ -41,10 +43,48 @@ def sorted_cuts(state: State) -> tuple[Nest, ...]:
 @pytest.mark.parametrize("stem", sorted(p.stem for p in (ROOT / "specs").glob("*.tgpu")))
 def test_a_state_is_its_text(stem: str) -> None:
     for op in ops(stem).values():
-        for state in first(op):
+        for state in (s for device in ("", "cpu", "sm_80", "sm_90a") for s in first(op, device)):
             back = read_back(state.text("m"))
             assert back is not None and back.text("m") == state.text("m")
             assert replace(back, nests=sorted_cuts(back)) == replace(state, nests=sorted_cuts(state))
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [
+        pytest.param(n, marks=pytest.mark.sampled)
+        for n in ("matmul_cpu", "matmul_ring", "matmul_shared", "softmax_cpu", "tensor_cores", "transpose", "scan")
+    ],
+)
+def test_what_people_wrote_is_a_state(stem: str) -> None:
+    """A machine, as data, and as text again, is the machine that was written."""
+    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+    states = {d.name: state_of(d) for d in spec.tree.declarations if isinstance(d, tree.Machine) and len(d.ops) == 1}
+    again = tuple(
+        s.tree(d.name) if isinstance(d, tree.Machine) and (s := states.get(d.name)) else d for d in spec.tree.declarations
+    )
+    back = pipeline.load_text(format_file(replace(spec.tree, declarations=again, comments=()))).machines
+    assert any(states.values())
+    for one, other in zip(spec.machines, back, strict=True):
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    ("op", "device", "says"),
+    [
+        ("matmul_half", "sm_80", "use mma_m16n8k16"),
+        ("matmul_half", "sm_90", "use wgmma_m64n128k16_n"),
+        ("tt", "sm_90a", "use wgmma_m64n128k16_m"),
+        ("scaled", "sm_80", "use mma_m16n8k32"),
+        ("scaled_float8", "sm_120", "use mma_m16n8k32"),
+        ("matmul_f64", "sm_80", "use mma_m8n8k4"),
+        ("matmul_half", "sm_75", "block = (it: 16, jt: 16)"),
+        ("matmul_half", "cpu", "stage B[k, j] at ko in core"),
+    ],
+)
+def test_a_device_has_machines_of_its_own(op: str, device: str, says: str) -> None:
+    spec = pipeline.load(ROOT / "specs" / "tensor_cores.tgpu")
+    assert says in machine_for(spec, next(o for o in spec.spec.ops if o.family == op), device=device)
 
 
 @pytest.mark.parametrize(

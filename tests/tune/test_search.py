@@ -22,7 +22,7 @@ from tinygpu.commands.specs import text_of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Op
 from tinygpu.record import replace
-from tinygpu.tune.actions import done
+from tinygpu.tune.actions import Action, done
 from tinygpu.tune.engine import Beam, Evolution, Walks
 from tinygpu.tune.moves import Space
 from tinygpu.tune.predict import predicted
@@ -46,10 +46,16 @@ def op_of(stem: str, name: str) -> Op:
     return next((op for op in spec.ops if op.family == name), spec.ops[0])
 
 
-@pytest.mark.parametrize("device", ["", "cpu"])
-@pytest.mark.parametrize(("stem", "name"), OPS)
+@pytest.mark.parametrize(
+    ("stem", "name", "device"),
+    [
+        *((*one, device) for one in OPS for device in ("", "cpu")),
+        ("tensor_cores", "matmul_half", "sm_80"),
+        ("attention_cpu", "attention", "cpu"),
+    ],
+)
 def test_each_action_is_taken_back(stem: str, name: str, device: str) -> None:
-    space, chance = Space(op_of(stem, name), device), Random(7)
+    space, chance = Space(op_of(stem, name), device, (), (("N", 64), ("K", 64))), Random(7)
     state, kinds = space.identity(), set[str]()
     for _ in range(60):
         found = space.step(state, chance)
@@ -85,19 +91,19 @@ def test_nine_in_ten_states_are_proved(stem: str, name: str, device: str) -> Non
 
 def test_every_rule_is_broken_by_some_state() -> None:
     met = set[str]()
-    for stem, name in OPS:
-        for device in ("", "cpu"):
-            space, chance = Space(op_of(stem, name), device), Random(1)
-            state = space.identity()
-            for _ in range(400):
-                edit = space.drawn(state.nests[0], space.groups[0], chance)
-                from tinygpu.tune.actions import Action
-
-                found = done(state, Action(0, edit)) if edit is not None else None
-                if found is not None:
-                    wrong = list(broken(found[0], space.op))
-                    met |= {*wrong}
-                    state = state if wrong else found[0]
+    for stem, name, device in (
+        *((*one, device) for one in OPS for device in ("", "cpu")),
+        ("tensor_cores", "matmul_half", "sm_80"),
+    ):
+        space, chance = Space(op_of(stem, name), device, (), tuple(dict.fromkeys(op_of(stem, name).sizes, 64).items())), Random(1)
+        state = space.starts[-1 if not device or device == "cpu" else 2]
+        for turn in range(600):
+            edit = space.drawn(state, 0, chance) if turn % 20 else space.elsewhere(state, 0, chance)
+            found = done(state, Action(0, edit)) if edit is not None else None
+            if found is not None:
+                wrong = list(broken(found[0], space.op))
+                met |= {*wrong}
+                state = state if wrong else found[0]
     assert met == {sentence for sentence, _ in RULES}
 
 

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 MADE = "# The file has no machine. This one is made by rules and proved; tinygpu new --for writes it down."
 
 
-def with_machines(spec: Loaded, limit: float = TIME, now: Callable[[str], None] = lambda _: None) -> tuple[Loaded, str]:
-    """A spec without machines with one for each op, and their text; any other spec as it is. Raises TinygpuError for an op that no rule serves."""
+def with_machines(
+    spec: Loaded, limit: float = TIME, now: Callable[[str], None] = lambda _: None, device: str = ""
+) -> tuple[Loaded, str]:
+    """A spec without machines with one for each op, for a device or for any, and their text; any other spec as it is. Raises TinygpuError for an op that no rule serves."""
     from tinygpu import pipeline
 
     if spec.machines or not spec.spec.ops:
@@ -33,24 +35,24 @@ def with_machines(spec: Loaded, limit: float = TIME, now: Callable[[str], None] 
     texts = []
     for op in {op.family: op for op in spec.spec.ops}.values():
         now(f"a machine for {op.family}")
-        texts.append(machine_for(spec, op, limit))
+        texts.append(machine_for(spec, op, limit, device))
     added = "\n".join(texts)
     return pipeline.load_text(f"{spec.text.rstrip()}\n\n{added}", spec.path), added
 
 
-def machine_for(spec: Loaded, op: Op, limit: float = TIME) -> str:
-    """The text of a machine of an op: of those that rules propose, the first that is proved. Raises TinygpuError, TG912."""
+def machine_for(spec: Loaded, op: Op, limit: float = TIME, device: str = "") -> str:
+    """The text of a machine of an op: of those that rules propose for a device, the first that is proved. Raises TinygpuError, TG912."""
     from tinygpu import pipeline
     from tinygpu.tune.first import first
 
     name = fresh_name(spec, f"{op.family}_machine")
     end = time.monotonic() + limit
     why: tuple[Diagnostic, ...] = ()
-    for state in first(op):
+    for state in first(op, device):
         text = state.text(name)
         try:
             made = [m for m in pipeline.load_text(f"{spec.text.rstrip()}\n\n{text}", spec.path).machines if m.name == name]
-            left = max(1.0, end - time.monotonic())
+            left = max(1.0, min(end - time.monotonic(), limit / 3))
             if made and all(isinstance(pipeline.check(one, time=left), pipeline.Proof) for one in made):
                 return text
         except TinygpuError as error:

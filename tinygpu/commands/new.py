@@ -15,6 +15,7 @@ from tinygpu.commands.common import PROVED, write
 from tinygpu.commands.first import add_machine, machine_for, receiver
 from tinygpu.commands.specs import load_sound, op_named
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.hardware.arch import ARCHITECTURES
 from tinygpu.syntax.grammar import read_grammar_file, shipped_parser
 
 EXAMPLE = "tinygpu new my_op --kind elementwise"
@@ -27,13 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="op", metavar="OP", help="write a machine of this op into the spec: made by rules, and proved"
     )
+    parser.add_argument("--on", metavar="NAME", default="", help="with --for: a machine for cpu, or for an architecture (any GPU)")
     parser.add_argument("--kind", choices=KINDS, default="elementwise", help="what to start from (elementwise)")
     parser.add_argument("-o", "--output", metavar="FOLDER", default=".", help="where to put it (here)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.op is not None:
-        return add(arguments.name, arguments.op)
+        return add(arguments.name, arguments.op, arguments.on)
     name = arguments.name.removesuffix(".tgpu")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         title = f"{arguments.name!r} cannot be the name of an operation"
@@ -49,10 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     return PROVED
 
 
-def add(path: str, name: str) -> int:
-    """A machine at the end of a spec. Raises TG905 where the spec has no such op."""
+def add(path: str, name: str, device: str) -> int:
+    """A machine at the end of a spec. Raises TG905 where the spec has no such op, or there is no such device."""
+    if device and device != "cpu" and device.rstrip("af") not in ARCHITECTURES:
+        raise TinygpuError.of(
+            "TG905",
+            f"there is no architecture {device}",
+            help=f"name cpu, or one of {', '.join(name for name in ARCHITECTURES if name)}",
+        )
     (spec,), _ = load_sound([path])
     op = op_named(spec, name)
     into = receiver(path, op)
-    add_machine(into, machine_for(into, op))
+    add_machine(into, machine_for(into, op, device=device))
     return PROVED

@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     specs, sources = load_sound([arguments.path])
     with Progress() as now:
-        made = [with_machines(spec, arguments.time, now) for spec in specs]
+        here = "" if arguments.device != "cpu" and gpu_arrays() else "cpu"
+        made = [with_machines(spec, arguments.time, now, here) for spec in specs]
     for added in (added for _, added in made if added):
         print(f"{MADE}\n\n{added}")
     specs = tuple(spec for spec, _ in made)

@@ -10,10 +10,13 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 
 from tinygpu.category.term import Axis, Const, Fold, Read, Term, Var, outermost_folds, reads, variables, walk
+from tinygpu.category.text import claimed
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.model.prefix import prefixes
 from tinygpu.model.view import VIEW
-from tinygpu.record import dataclass, replace
+from tinygpu.record import dataclass, field, replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.grammar import shipped_parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,11 @@ class Group:
         return tuple(name for name in dict.fromkeys(every) if name not in self.rows and name not in self.along)
 
     @property
+    def indices(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset((*self.rows, *self.columns, *self.along.values()))
+
+    @property
     def product(self) -> bool:
         """Whether it is made of a product."""
         return any(sides(e) is not None for e in self.equations)
@@ -58,7 +66,8 @@ def folded(equation: Equation) -> tuple[Axis, ...]:
 
 
 def sides(equation: Equation) -> tuple[str, str] | None:
-    """The two indices of a product of matrices: each changes one of two factors of a fold's terms and not the other one, so each factor is read for many elements.
+    """The two indices of a product of matrices: each changes one of two factors of a fold's terms and not the other one, so each factor is read for many elements; the last index that does is the
+    second one.
 
     >>> from tinygpu.pipeline import load_text
     >>> (op,) = load_text("op f(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }").spec.ops
@@ -66,10 +75,11 @@ def sides(equation: Equation) -> tuple[str, str] | None:
     ('i', 'j')
     """
     own = [a.name for a in equation.axes if not isinstance(a.extent, Const)]
+    pairs = sorted(combinations(own, 2), key=lambda pair: own.index(pair[1]), reverse=True)
     for fold in outermost_folds(equation.value):
         inner = {a.name for a in fold.axes}
         read = [names for r in dict.fromkeys(reads(fold.body)) if (names := variables(r)) & inner]
-        for down, across in combinations(own, 2):
+        for down, across in pairs:
             if any(down in a and across not in a for a in read) and any(across in b and down not in b for b in read):
                 return down, across
     return None
@@ -77,10 +87,7 @@ def sides(equation: Equation) -> tuple[str, str] | None:
 
 def groups(op: Op, together: bool = True, scans: bool = True) -> tuple[Group, ...]:
     """The launches of an op, in order; each equation by itself where they are not to go together."""
-    outputs = {t.name for t in op.outputs}
-    named = [e for e in op.equations if op.tensor(e.target).role != VIEW]
-    cut = {r.tensor for e in named for r in reads(e.value) if not all(isinstance(i, Var) for i in r.index)}
-    light = {e.target: e for e in named if e.target not in outputs | cut and not folded(e) and not e.along}
+    named, light = _named(op)
     out: list[tuple[Equation, ...]] = []
     for equation in (replace(e, value=put_in(e.value, light)) for e in named if e.target not in light):
         if together and out and _joins(Group(out[-1], (), scans), equation):
@@ -91,6 +98,21 @@ def groups(op: Op, together: bool = True, scans: bool = True) -> tuple[Group, ..
     return tuple(
         Group(some, tuple(e.target for e in named if e.target in names), scans) for some, names in zip(out, used, strict=True)
     )
+
+
+def launched(op: Op, names: Collection[str]) -> Group:
+    """A launch of the equations of some names; of all of them where there are none."""
+    named, light = _named(op)
+    mine = [e for e in named if e.target not in light and (not names or e.target in names)]
+    return Group(tuple(replace(e, value=put_in(e.value, light)) for e in mine), tuple(names))
+
+
+def _named(op: Op) -> tuple[list[Equation], dict[str, Equation]]:
+    """The equations that are no views, and those of them that are put in where they are read."""
+    outputs = {t.name for t in op.outputs}
+    named = [e for e in op.equations if op.tensor(e.target).role != VIEW]
+    cut = {r.tensor for e in named for r in reads(e.value) if not all(isinstance(i, Var) for i in r.index)}
+    return named, {e.target: e for e in named if e.target not in outputs | cut and not folded(e) and not e.along}
 
 
 def _through(op: Op, target: str, light: Collection[str]) -> set[str]:
@@ -134,3 +156,37 @@ def accesses(equation: Equation) -> Iterator[Read]:
 def extent(group: Group, index: str) -> Term | None:
     """How far an index goes, in whichever equation has it."""
     return next((a.extent for e in group.equations for a in (*e.axes, *folded(e)) if a.name == index), None)
+
+
+@dataclass(slots=True)
+class Names:
+    """Names of factors, free in an op: of the index `i`, `ib` in the grid, `it` of a block, `ir` of registers."""
+
+    op: Op
+    taken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        op, words = self.op, shipped_parser()
+        self.taken |= words.reserved | words.folds
+        self.taken |= {
+            *op.sizes,
+            *(t.name for t in op.tensors),
+            op.name,
+            *(a.name for e in op.equations for a in (*e.axes, *folded(e))),
+        }
+
+    def new(self, index: str, kind: str) -> str:
+        """One for a digit of an index."""
+        return claimed(f"{index}{kind}", self.taken, "")
+
+
+def panels_of(one: Equation, down: str, across: str) -> tuple[Read, ...]:
+    """The two reads of a product of matrices that its one fold goes along, if they are read at indices alone: of the rows, and of the columns."""
+    folds = [a.name for a in folded(one)]
+    found = [r for r in accesses(one) if len({down, across} & variables(r)) == 1 and folds[-1] in variables(r)]
+    plain = sum(isinstance(t, Fold) for t in walk(one.value)) == 1 and len(folds) == 1 and len(found) == 2
+    return tuple(sorted(found, key=lambda r: across in variables(r))) if plain else ()
+
+
+def cell(read: Read) -> tree.Cell:
+    return tree.Cell(read.tensor, tuple(tree.Name(i.name) for i in read.index if isinstance(i, Var)))

@@ -1,121 +1,22 @@
 """A machine for an op that has none, by rules, without a search.
 
-    a product ↦ tiles of threads, each with a tile of registers      rows ↦ a warp each      all else ↦ a thread an element
+    op × device ↦ machines with the instructions of an architecture, or for the cores of a CPU; then those for the threads of any GPU
 
-Comes in: an op. Goes out: states, the one that is likely best first, the last one a launch an equation and a thread an element. The one idea: nothing is believed of a rule; who asks takes the first
-machine that is proved.
+Comes in: an op, and a device: none, an architecture, a CPU. Goes out: states, the one that is likely best first. The one idea: nothing is believed of a rule; who asks takes the first machine that is proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinygpu.category.term import Const, Fold, Read, Var, variables, walk
-from tinygpu.category.text import claimed
 from tinygpu.model.op import Op
-from tinygpu.record import dataclass, field
-from tinygpu.syntax import tree
-from tinygpu.syntax.grammar import shipped_parser
-from tinygpu.tune.facts import Group, accesses, extent, folded, groups, sides
-from tinygpu.tune.state import Factor, Nest, Staged, State
-
-THREADS, WARPS, LANES = 256, 4, 32
-WAYS = (
-    (True, True, True),
-    (True, True, False),
-    (False, True, True),
-    (False, False, False),
-)  # which go together, prefixes in one pass, tiles and shared rows
-SIDE, CELLS, STEPS = 16, 4, 16  # of a tile of threads, of a thread's own tile, and of the turns that a staged panel serves
+from tinygpu.tune.boxes import boxes
+from tinygpu.tune.cores import cores
+from tinygpu.tune.state import CPU, State
+from tinygpu.tune.threads import threads
 
 
-def first(op: Op) -> Iterator[State]:
-    """States of an op, best first."""
-    for together, scans, tiles in WAYS:
-        parts = groups(op, together, scans)
-        yield State(op.family, tuple(nest(group, Names(op), len(parts) > 1, tiles) for group in parts))
-
-
-@dataclass(slots=True)
-class Names:
-    """Names of factors, free in an op: of the index `i`, `ib` in the grid, `it` of a block, `ir` of registers."""
-
-    op: Op
-    taken: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        op, words = self.op, shipped_parser()
-        self.taken |= words.reserved | words.folds
-        self.taken |= {
-            *op.sizes,
-            *(t.name for t in op.tensors),
-            op.name,
-            *(a.name for e in op.equations for a in (*e.axes, *folded(e))),
-        }
-
-    def new(self, index: str, kind: str) -> str:
-        """One for a digit of an index."""
-        return claimed(f"{index}{kind}", self.taken, "")
-
-
-def nest(group: Group, names: Names, several: bool, tiles: bool) -> Nest:
-    """A launch of a group."""
-    targets = group.names if several else ()
-    if tiles and group.product:
-        return Nest(targets, *tiled(group, names))
-    columns = [c for c in group.columns if group.folds(c)]
-    if columns and (tiles or not group.rows):
-        return Nest(targets, *shared(group, names, columns[0]))
-    return Nest(targets, *apart(group, names))
-
-
-Cuts = tuple[tuple[str, tuple[Factor, ...]], ...]
-
-
-def shared(group: Group, names: Names, column: str) -> tuple[Cuts, tuple[str, ...]]:
-    """A row is shared by a warp, or by a block where there are no rows; whatever else there is, is the thread's time."""
-    cuts: dict[str, tuple[Factor, ...]] = {row: (Factor(row, "grid"),) for row in group.rows}
-    if group.rows:
-        last = group.rows[-1]
-        cuts[last] = (Factor(names.new(last, "b"), "grid"), Factor(names.new(last, "w"), "block", WARPS))
-    lanes = Factor(names.new(column, "t"), "block", LANES if group.rows else THREADS)
-    cuts[column] = (Factor(names.new(column, "c"), "time"), lanes)
-    cuts |= {c: (Factor(c, "time"),) for c in group.columns if c != column}
-    order = (*(c for c in group.columns if c != column and not group.folds(c)), cuts[column][0].name,
-             *(c for c in group.columns if c != column and group.folds(c)))  # fmt: skip
-    return tuple(cuts.items()), order
-
-
-def apart(group: Group, names: Names) -> tuple[Cuts, tuple[str, ...]]:
-    """A thread an element, or a row where rows are of several; folds are its time."""
-    cuts: dict[str, tuple[Factor, ...]] = {row: (Factor(row, "grid"),) for row in group.rows}
-    wide = next((row for row in reversed(group.rows) if not isinstance(extent(group, row), Const)), "")
-    if wide:
-        cuts[wide] = (Factor(names.new(wide, "b"), "grid"), Factor(names.new(wide, "t"), "block", THREADS))
-    cuts |= {c: (Factor(c, "time"),) for c in group.columns}
-    own = [c for c in group.columns if any(a.name == c for e in group.equations for a in e.axes)]
-    return tuple(cuts.items()), (*own, *(c for c in group.columns if c not in own))
-
-
-def tiled(group: Group, names: Names) -> tuple[Cuts, tuple[str, ...], tuple[Staged, ...]]:
-    """A product by tiles: two indices of the elements are cut, and panels of what is multiplied are staged where they are read at indices alone."""
-    (one,) = (e for e in group.equations if sides(e) is not None)
-    down, across = sides(one) or ("", "")
-    cuts: dict[str, tuple[Factor, ...]] = {row: (Factor(row, "grid"),) for row in group.rows}
-    for index in (down, across):
-        cuts[index] = (Factor(names.new(index, "b"), "grid"), Factor(names.new(index, "t"), "block", SIDE),
-                       Factor(names.new(index, "r"), "register", CELLS))  # fmt: skip
-    folds = tuple(dict.fromkeys(a.name for a in folded(one)))
-    inner = folds[-1]
-    panels = [r for r in accesses(one) if len({down, across} & variables(r)) == 1 and inner in variables(r)]
-    plain = sum(isinstance(t, Fold) for t in walk(one.value)) == 1 and len(folds) == 1 and len(panels) == 2
-    cuts |= {c: (Factor(c, "time"),) for c in folds}
-    if not plain:
-        return tuple(cuts.items()), folds, ()
-    cuts[inner] = (Factor(names.new(inner, "o"), "time"), Factor(names.new(inner, "i"), "time", STEPS))
-    outer, turn = (f.name for f in cuts[inner])
-    return tuple(cuts.items()), (outer, turn), tuple(Staged(_cell(r), outer) for r in panels)
-
-
-def _cell(read: Read) -> tree.Cell:
-    return tree.Cell(read.tensor, tuple(tree.Name(i.name) for i in read.index if isinstance(i, Var)))
+def first(op: Op, device: str = "") -> Iterator[State]:
+    """States of an op, best first: those of a device before those of any."""
+    yield from cores(op) if device == CPU else boxes(op, device)
+    yield from threads(op)

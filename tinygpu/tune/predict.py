@@ -36,7 +36,7 @@ def _launch(nest: Nest, group: Group, sizes: Mapping[str, int]) -> float:
     along = group.along
     factors = numbers(extents, [(i, [(f.name, f.level, f.extent) for f in cut]) for i, cut in nest.cuts if i in extents])
     rank = {"grid": 0, "core": 0, "block": 1, "time": 2, "register": 3, "simd": 4, "vector": 4}
-    place = {name: n for n, name in enumerate(nest.order)}
+    place = {name: n for n, name in enumerate(nest.loops)}
     ordered = sorted(factors, key=lambda name: (rank[factors[name].level], place.get(name, 0)))
     whole = 0.0
     for equation in group.equations:

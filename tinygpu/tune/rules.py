@@ -11,51 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import prod
 
-from tinygpu.category.term import Var, reads
 from tinygpu.model.op import Op
-from tinygpu.record import dataclass
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, folded, groups
-from tinygpu.tune.state import CPU, Factor, Nest, State
+from tinygpu.tune.facts import Group, launched
+from tinygpu.tune.placed import Placed
+from tinygpu.tune.state import BOX, CPU, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
-LIMITS = {"": (128, 64, 48 << 10), CPU: (28, 48, 1 << 20)}  # cells, or vectors of them, unrolled turns, and bytes of a tile
 THREADS = range(32, 1025, 32)
 BYTES, CELLS = 4, 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A launch with its equations, for a device."""
-
-    nest: Nest
-    group: Group
-    device: str
-
-    @property
-    def outputs(self) -> frozenset[str]:
-        """The indices of elements."""
-        return frozenset(a.name for e in self.group.equations for a in e.axes)
-
-    @property
-    def folds(self) -> frozenset[str]:
-        """The indices that are folded."""
-        return frozenset(a.name for e in self.group.equations for a in folded(e))
-
-    @property
-    def fast(self) -> frozenset[str]:
-        """The indices along which something lies in memory side by side."""
-        every = [e.axes[-1].name for e in self.group.equations if e.axes]
-        last = (r.index[-1] for e in self.group.equations for r in reads(e.value) if r.index)
-        return frozenset((*every, *(i.name for i in last if isinstance(i, Var))))
-
-    def carried(self, *levels: str) -> list[tuple[str, int, Factor]]:
-        """The factors of some levels, with their indices and places."""
-        return [(i, p, f) for i, cut in self.nest.cuts for p, f in enumerate(cut) if f.level in levels]
-
-
 def open_outside(it: Placed) -> bool:
-    return all(f.extent is not None or f.level in ("grid", "core", "time") for f in it.nest.factors)
+    return all(f.extent is not None or f.level in ("grid", "core", "time", BOX) for f in it.nest.factors)
 
 
 def wide_last(it: Placed) -> bool:
@@ -82,35 +50,32 @@ def somebody(it: Placed) -> bool:
 
 def cells_that_stay(it: Placed) -> bool:
     """On a core each turn of a loop of elements inside of a fold's has cells of its own."""
-    order, index = it.nest.order, {f.name: (i, f) for i, cut in it.nest.cuts for f in cut}
-    inside = [index[n] for at, n in enumerate(order) if any(index[m][0] in it.folds for m in order[:at])]
+    inside = [one for at, one in enumerate(it.loops) if any(outer in it.folds for outer, _ in it.loops[:at])]
     held = prod(f.extent or 1 for i, f in inside if i in it.outputs and i not in it.folds)
     return held * prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs) <= CELLS
 
 
 def few_cells(it: Placed) -> bool:
-    cells, turns, _ = LIMITS[it.device]
+    cells, turns, _ = it.limits
     lanes = prod(f.extent or 1 for *_, f in it.carried("simd"))
-    held = prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs)
-    return held // lanes <= cells and prod(f.extent or 1 for *_, f in it.carried("register")) <= turns
+    held = prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs - it.away)
+    return held // lanes <= cells and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
 
 
 def rolled(it: Placed) -> bool:
-    return it.device != CPU or not any(i in it.folds for i, *_ in it.carried("register"))
+    return it.device != CPU or not any(i in it.folds - it.away for i, *_ in it.carried("register"))
 
 
 def in_turn(it: Placed) -> bool:
-    order = it.nest.order
+    order = it.nest.loops
     places = [[order.index(f.name) for f in cut if f.level == "time"] for _, cut in it.nest.cuts]
     return all(p == sorted(p) for p in places)
 
 
 def elements_outside(it: Placed) -> bool:
     """On a GPU loops of elements stand outside of those of folds; on a core they have cells that stay, so their extents are numbers."""
-    sort = {f.name: (i, f) for i, cut in it.nest.cuts for f in cut}
     inner = False
-    for name in it.nest.order:
-        index, factor = sort[name]
+    for index, factor in it.loops:
         if index in it.folds:
             inner = True
         elif inner and (it.device != CPU or factor.extent is None):
@@ -119,20 +84,58 @@ def elements_outside(it: Placed) -> bool:
 
 
 def tiles(it: Placed) -> bool:
-    return all(0 < _bytes(it, s.access, s.at) <= LIMITS[it.device][2] for s in it.nest.stages)
+    """With as many slots as they have."""
+    slots = [int(s.ring.text) if isinstance(s.ring, tree.Number) else 1 for s in it.nest.stages]
+    each = [prod(it.tile(s)) * BYTES for s in it.nest.stages]
+    return all(each) and sum(n * one for n, one in zip(slots, each, strict=True)) <= it.limits[2]
 
 
-def _bytes(it: Placed, access: tree.Cell, at: str) -> int:
-    """Of a tile; none of one whose sides are no numbers, or that is the same in each turn of its loop."""
-    order, sides = it.nest.order, 1
-    if at not in order:
-        return 0
-    around = {*order[: order.index(at) + 1], *(f.name for *_, f in it.carried("grid", "core"))}
-    names = [i.name for i in access.index if isinstance(i, tree.Name)]
-    inside = [f for i, cut in it.nest.cuts if i in names for f in cut]
-    for factor in (f for f in inside if f.name not in around):
-        sides *= factor.extent or 0
-    return sides * BYTES if at in {f.name for f in inside} else 0
+def kept_still(it: Placed) -> bool:
+    """What is kept has cells: numbers of them, along which no loop goes; and it is in no tile, too."""
+    still = it.kept.keys().isdisjoint(s.access.name for s in it.nest.stages) and all(
+        i not in names for names in it.kept.values() for i, _ in it.loops
+    )
+    return still and all(
+        f.extent is not None for names in it.kept.values() for i, _, f in it.carried("register", "time") if i in names
+    )
+
+
+def in_slots(it: Placed) -> bool:
+    """Tiles take turns in a loop, those of one loop as many, one not beside another."""
+    rings = {(s.at, s.ring, s.asynchronous) for s in it.nest.stages}
+    apart = len({s.access.name for s in it.nest.stages}) == len(it.nest.stages)
+    return apart and len({at for at, *_ in rings}) == len(rings) and all(s.at != "block" or s.ring is None for s in it.nest.stages)
+
+
+def swizzled(it: Placed) -> bool:
+    """A swizzle is chosen for rows of a power of two."""
+    wide = [
+        s for s in it.nest.stages if any(isinstance(c, tree.Layout) and c.place and c.place.kind == "swizzle" for c in s.clauses)
+    ]
+    return all(it.tile(s)[-1].bit_count() == 1 for s in wide)
+
+
+def boxed(it: Placed) -> bool:
+    """The digits of an instruction's box are those that a clause names, and its lanes are those that lie side by side."""
+    named = {e.extent.name for c in it.nest.said if isinstance(c, tree.Use) for e in c.indices.items
+             if isinstance(e, tree.Sized) and isinstance(e.extent, tree.Name)}  # fmt: skip
+    used = [c.lanes for c in it.nest.said if isinstance(c, tree.Use)]
+    lanes = tuple(
+        n.name for one in used for n in (one.items if isinstance(one, tree.Group) else (one,)) if isinstance(n, tree.Name)
+    )
+    return {f.name for *_, f in it.carried(BOX)} == named and it.nest.of("block")[-len(lanes) or len(it.nest.order) :] == lanes
+
+
+def around_box(it: Placed) -> bool:
+    """Beside a box stand digits of elements in registers and folds' in time, no vectors; rows of a tile stay whole pieces of 16 bytes."""
+    if not it.carried(BOX):
+        return True
+    mine = {i for i, *_ in it.carried(BOX)}
+    pads = [
+        c.place.args for s in it.nest.stages for c in s.clauses if isinstance(c, tree.Layout) and c.place and c.place.kind == "pad"
+    ]
+    inside = all(f.level in ("time", BOX) for i, cut in it.nest.cuts if i in it.folds for f in cut)
+    return inside and not any(i in mine for i, *_ in it.carried(*WIDE)) and all(args == (tree.Number("8"),) for args in pads)
 
 
 Rule = tuple[str, Callable[[Placed], bool]]
@@ -149,20 +152,21 @@ RULES: tuple[Rule, ...] = (
     ("the loops of an index stand from slow to fast", in_turn),
     ("loops of elements stand outside of those of folds, or have numbers", elements_outside),
     ("a tile has numbers for sides, fits, and changes with its loop", tiles),
+    ("tiles of a loop take turns alike", in_slots),
+    ("a swizzle is of rows of a power of two", swizzled),
+    ("no loop goes along what is kept", kept_still),
+    ("a box is an instruction's", boxed),
+    ("around a box are registers and time", around_box),
 )
 
 
 def broken(state: State, op: Op) -> Iterator[str]:
     """The rules that some launch of a state breaks."""
     for nest, group in zip(state.nests, matching(state, op), strict=True):
-        it = Placed(nest, group, state.device)
+        it = Placed(nest, group, state.device, op)
         yield from (sentence for sentence, holds in RULES if not holds(it))
 
 
 def matching(state: State, op: Op) -> tuple[Group, ...]:
-    """The groups of equations of a state's launches."""
-    for together in (True, False):
-        found = groups(op, together)
-        if len(found) == len(state.nests) and all(n.equations in ((), g.names) for n, g in zip(state.nests, found, strict=True)):
-            return found
-    raise ValueError("launches of other equations")
+    """The equations of each of a state's launches."""
+    return tuple(launched(op, n.equations) for n in state.nests)

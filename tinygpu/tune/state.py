@@ -3,21 +3,25 @@
     State ≅ tree.Machine ≅ text          an index ↦ its factors, slowest first, each with the level that carries it
 
 Comes in: a state, or the tree of a machine. Goes out: the other one. The one idea: a state has nothing that its text has not, so whatever is searched is read, edited and proved like what
-was written by hand.
+was written by hand; what no action looks into stands in it as it was written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
 
-WORK = ("grid", "block", "core")  # levels of the work object, as they are written
+WORK = ("grid", "cluster", "block", "core")  # levels of the work object, as they are written
 OWN = ("time", "register", "vector", "simd")  # levels of a thread's own
+ORDERED = (*WORK, *OWN)  # levels in which the order of factors counts
+BOX = "box"  # of an instruction: as far as the instruction goes
 CPU = "cpu"
+Said: TypeAlias = tree.Stage | tree.Keep | tree.Reduce | tree.Online | tree.Use | tree.ForEquation  # clauses that are said, or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,59 +34,87 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """A tile of what is read, at a loop or at the block."""
-
-    access: tree.Cell
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Nest:
-    """One launch: which equations, the cut of each index, the order of the loops, and tiles. Equations are named where there are several launches."""
+    """One launch: which equations, the cut of each index, the order of the factors of each level, and what else is said. Equations are named where there are several
+    launches."""
 
     equations: tuple[str, ...]
     cuts: tuple[tuple[str, tuple[Factor, ...]], ...]
     order: tuple[str, ...] = ()
-    stages: tuple[Staged, ...] = ()
+    said: tuple[Said, ...] = ()
+    name: str = ""
 
     @property
     def factors(self) -> tuple[Factor, ...]:
         """All factors, index by index."""
         return tuple(f for _, cut in self.cuts for f in cut)
 
+    @property
+    def stages(self) -> tuple[tree.Stage, ...]:
+        """Its tiles."""
+        return tuple(c for c in self.said if isinstance(c, tree.Stage))
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The factors that are loops, outermost first."""
+        return self.of("time")
+
+    def of(self, level: str) -> tuple[str, ...]:
+        """The factors of a level, in order."""
+        mine = {f.name for f in self.factors if f.level == level}
+        return tuple(name for name in self.order if name in mine)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A machine of an op: its launches in order, for a device or for any."""
+    """A machine of an op, or of the other side of a theorem `via`: its launches in order, for a device or for any, at sizes of which something is known."""
 
     op: str
     nests: tuple[Nest, ...]
     device: str = ""
+    via: str = ""
+    where: tuple[tree.Expr, ...] = ()
 
     def tree(self, name: str) -> tree.Machine:
         """`State → tree`."""
         several = len(self.nests) > 1
-        written = [_clauses(nest, several, self.device) for nest in self.nests]
-        parts = [tree.LaunchClause(f"make_{n.equations[-1]}", c) for n, c in zip(self.nests, written, strict=True) if several]
-        return tree.Machine(name, (tree.Name(self.op),), tuple(parts) or written[0], self.device or None)
+        written = [_clauses(nest, several) for nest in self.nests]
+        names = [n.name or _made(n.equations) for n in self.nests if several]
+        parts = tuple(tree.LaunchClause(launch, c) for launch, c in zip(names, written, strict=True)) if several else ()
+        via = tree.Name(self.via) if self.via else None
+        return tree.Machine(name, (tree.Name(self.op),), parts or written[0], self.device or None, self.where, via)
 
     def text(self, name: str) -> str:
         """`State → text`."""
         return format_file(tree.File((self.tree(name),)))
 
 
-def _clauses(nest: Nest, several: bool, device: str) -> tuple[tree.Clause, ...]:
-    work = [(level, [f for f in nest.factors if f.level == level]) for level in WORK]
-    out: list[tree.Clause] = [tree.Equations(nest.equations)] if several else []
+def _made(equations: tuple[str, ...]) -> str:
+    """The name of a launch that has none."""
+    return f"make_{equations[-1]}" if equations else ""
+
+
+def ordered(cuts: tuple[tuple[str, tuple[Factor, ...]], ...], loops: tuple[str, ...]) -> tuple[str, ...]:
+    """All factors, level by level and index by index, but for the loops, whose order is given."""
+    every = [(level, f.name) for level in ORDERED for _, cut in cuts for f in cut if f.level == level and level != "time"]
+    return (*(name for level, name in every if level in WORK), *loops, *(name for level, name in every if level not in WORK))
+
+
+def _clauses(nest: Nest, several: bool) -> tuple[tree.Clause, ...]:
+    named = {f.name: f for f in nest.factors}
+    work = [(level, [named[name] for name in nest.of(level)]) for level in WORK]
+    out: list[tree.Clause] = [tree.Equations(nest.equations)] if several and nest.equations else []
     out.append(tree.Work(tuple(tree.Level(level, tree.Group(tuple(map(_said, some)))) for level, some in work if some)))
-    bindings = [_binding(index, cut) for index, cut in nest.cuts if (index,) != tuple(f.name for f in cut)]
+    bindings = [_binding(index, cut) for index, cut in nest.cuts if (index,) != tuple(f.name for f in cut) or _short(cut)]
     out += [tree.Compute(tuple(bindings))] if bindings else []
     for level in OWN:
-        names = nest.order if level == "time" else tuple(f.name for f in nest.factors if f.level == level)
-        out += [tree.Own(level, tuple(map(tree.Name, names)))] if names else []
-    space = "core" if device == CPU else "shared"
-    return (*out, *(tree.Stage(s.access, s.at, space) for s in nest.stages))
+        out += [tree.Own(level, tuple(map(tree.Name, names)))] if (names := nest.of(level)) else []
+    return (*out, *nest.said)
+
+
+def _short(cut: tuple[Factor, ...]) -> bool:
+    """Whether it is one factor of the thread's own that ends at a number."""
+    return len(cut) == 1 and cut[0].level in OWN and cut[0].extent is not None
 
 
 def _said(factor: Factor) -> tree.Expr:
@@ -90,7 +122,7 @@ def _said(factor: Factor) -> tree.Expr:
 
 
 def _binding(index: str, cut: tuple[Factor, ...]) -> tree.Binding:
-    items = tuple(tree.Name(f.name) if f.level in WORK else _said(f) for f in cut)
+    items = tuple(tree.Name(f.name) if f.level in (*WORK, BOX) else _said(f) for f in cut)
     return tree.Binding((index,), tree.Group(items))
 
 
@@ -103,58 +135,41 @@ def read_back(text: str) -> State | None:
     return state_of(found) if isinstance(found, tree.Machine) else None
 
 
-def state_of(machine: tree.Machine) -> State | None:
-    """`tree → State`; None of a machine that says more than a state does."""
+def state_of(machine: tree.Machine, op: str = "") -> State | None:
+    """`tree → State` of its op, or of one of its ops; None of a machine that says more than a state does."""
     launches = [c for c in machine.clauses if isinstance(c, tree.LaunchClause)]
-    if len(machine.ops) != 1 or machine.where or machine.via or (launches and len(launches) != len(machine.clauses)):
+    name = op or machine.ops[0].name
+    if name not in {one.name for one in machine.ops} or (launches and len(launches) != len(machine.clauses)):
         return None
-    nests = [_nest(one.clauses) for one in launches] or [_nest(machine.clauses)]
+    nests = [_nest(one.clauses, one.name) for one in launches] or [_nest(machine.clauses, "")]
     known = tuple(n for n in nests if n is not None)
-    return State(machine.ops[0].name, known, machine.arch or "") if len(known) == len(nests) else None
+    via = machine.via.name if machine.via else ""
+    return State(name, known, machine.arch or "", via, machine.where) if len(known) == len(nests) else None
 
 
-def _nest(clauses: tuple[tree.Clause, ...]) -> Nest | None:
-    if not all(isinstance(c, tree.Equations | tree.Work | tree.Compute | tree.Own | tree.Stage) for c in clauses):
+def _nest(clauses: tuple[tree.Clause, ...], name: str) -> Nest | None:
+    if not all(isinstance(c, tree.Equations | tree.Work | tree.Compute | tree.Own | Said) for c in clauses):
         return None
-    plain = all(
-        not s.clauses and s.ring is None and s.by is None and not s.asynchronous for s in clauses if isinstance(s, tree.Stage)
-    )
     bound = [b for c in clauses if isinstance(c, tree.Compute) for b in c.bindings]
-    if not plain or any(isinstance(c, tree.Compute) and c.equation for c in clauses) or any(len(b.indices) != 1 for b in bound):
+    if any(isinstance(c, tree.Compute) and c.equation for c in clauses) or any(len(b.indices) != 1 for b in bound):
+        return None
+    items = [item for c in clauses for item in _items(c)]
+    if not all(isinstance(i, tree.Name) or (isinstance(i, tree.Sized) and isinstance(i.extent, tree.Number)) for i in items):
         return None
     carried = dict(_carried(clauses))
     cuts: dict[str, tuple[Factor, ...]] = {}
     for binding in bound:
-        items = binding.value.items if isinstance(binding.value, tree.Group) else (binding.value,)
-        factors = tuple(_factor(item, carried) for item in items)
+        factors = tuple(_factor(item, carried) for item in _listed(binding))
         if None in factors:
             return None
         cuts[binding.indices[0]] = tuple(f for f in factors if f is not None)
     used = {f.name for cut in cuts.values() for f in cut}
     alone = {name: (Factor(name, level, extent),) for name, (level, extent) in carried.items() if name not in used}
-    order = tuple(f.name for c in clauses if isinstance(c, tree.Own) and c.sort == "time" for f in c.factors)
-    stages = tuple(Staged(c.access, c.at) for c in clauses if isinstance(c, tree.Stage))
+    order = tuple(name for level in ORDERED for name, (one, _) in carried.items() if one == level)
+    said = tuple(c for c in clauses if isinstance(c, Said))
     names = tuple(n for c in clauses if isinstance(c, tree.Equations) for n in c.names)
     every = {**cuts, **alone}
-    owner = {f.name: index for index, cut in every.items() for f in cut}
-    levels = [[owner[n] for n, (level, _) in carried.items() if level == one] for one in WORK]
-    listed = _in_order(list(every), [*levels, list(cuts)]) or _in_order(list(every), levels)
-    return None if listed is None else Nest(names, tuple((index, every[index]) for index in listed), order, stages)
-
-
-def _in_order(indices: list[str], levels: list[list[str]]) -> list[str] | None:
-    """The indices in an order that each level of the work has, too; None where two levels have them in other orders.
-
-    >>> _in_order(["k", "i", "j"], [["j", "i"], ["i"]]), _in_order(["i", "j"], [["j", "i"], ["i", "j"]])
-    (['k', 'j', 'i'], None)
-    """
-    out: list[str] = []
-    while left := [i for i in indices if i not in out]:
-        free = (i for i in left if not any(i in one and any(b in left and b != i for b in one[: one.index(i)]) for one in levels))
-        if (found := next(free, None)) is None:
-            return None
-        out.append(found)
-    return out
+    return Nest(names, tuple(every.items()), order, said, name if name != _made(names) else "")
 
 
 def _carried(clauses: tuple[tree.Clause, ...]) -> Iterator[tuple[str, tuple[str, int | None]]]:
@@ -165,8 +180,29 @@ def _carried(clauses: tuple[tree.Clause, ...]) -> Iterator[tuple[str, tuple[str,
                 yield from (
                     (f.name, (level.name, _number(f))) for f in level.factors.items if isinstance(f, tree.Name | tree.Sized)
                 )
+        if isinstance(clause, tree.Use):
+            yield from (
+                (one.extent.name, (BOX, None))
+                for one in clause.indices.items
+                if isinstance(one, tree.Sized) and isinstance(one.extent, tree.Name)
+            )
         if isinstance(clause, tree.Own):
             yield from ((f.name, (clause.sort, _number(f))) for f in clause.factors)
+
+
+def _items(clause: tree.Clause) -> Iterator[tree.Expr]:
+    """The factors of a clause, as they are written."""
+    match clause:
+        case tree.Work(levels):
+            yield from (item for level in levels for item in level.factors.items)
+        case tree.Compute(bindings):
+            yield from (item for b in bindings for item in _listed(b))
+        case tree.Own(_, factors):
+            yield from factors
+
+
+def _listed(binding: tree.Binding) -> tuple[tree.Expr, ...]:
+    return tuple(binding.value.items) if isinstance(binding.value, tree.Group) else (binding.value,)
 
 
 def _number(item: tree.Expr) -> int | None:

@@ -1,0 +1,106 @@
+"""A launch of a state beside its equations: which indices are folded, what a tile has for sides.
+
+Comes in: a launch, its equations, a device. Goes out: a `Placed`, of which rules ask. The one idea: what a rule asks is arithmetic on factors and the indices of reads.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from tinygpu.category.term import Var, reads, variables
+from tinygpu.model.op import Op
+from tinygpu.record import dataclass
+from tinygpu.syntax import tree
+from tinygpu.tune.facts import Group, folded
+from tinygpu.tune.state import BOX, CPU, Factor, Nest
+
+LIMITS = {CPU: (28, 48, 1 << 20)}  # cells, or vectors of them, unrolled turns, and bytes of tiles
+LARGE = 160, 64, 96 << 10  # of an architecture that says so
+OF_ANY = 128, 64, 48 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A launch with its equations, for a device."""
+
+    nest: Nest
+    group: Group
+    device: str
+    op: Op
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """The indices of elements."""
+        return frozenset(a.name for e in self.group.equations for a in e.axes)
+
+    @property
+    def folds(self) -> frozenset[str]:
+        """The indices that are folded."""
+        return frozenset(a.name for e in self.group.equations for a in folded(e))
+
+    @property
+    def fast(self) -> frozenset[str]:
+        """The indices along which something lies in memory side by side."""
+        every = [e.axes[-1].name for e in self.group.equations if e.axes]
+        last = (r.index[-1] for e in self.group.equations for r in reads(e.value) if r.index)
+        return frozenset((*every, *(i.name for i in last if isinstance(i, Var))))
+
+    @property
+    def loops(self) -> list[tuple[str, Factor]]:
+        """The loops, outermost first, with their indices."""
+        named = {f.name: (i, f) for i, cut in self.nest.cuts for f in cut}
+        return [named[name] for name in self.nest.loops]
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """What fits."""
+        return LIMITS.get(self.device, LARGE if self.device else OF_ANY)
+
+    @property
+    def kept(self) -> dict[str, frozenset[str]]:
+        """What is kept, with the indices that it has."""
+        named = {c.tensor for c in self.nest.said if isinstance(c, tree.Keep)}
+        return {name: self.indices(name) for name in named}
+
+    @property
+    def away(self) -> frozenset[str]:
+        """The indices of what a core keeps in its memory, and not in registers."""
+        return frozenset[str]().union(*self.kept.values()) if self.device == CPU else frozenset()
+
+    def indices(self, tensor: str) -> frozenset[str]:
+        """The indices at which a tensor is made or read."""
+        made = (a.name for e in self.op.equations if e.target == tensor for a in e.axes)
+        read = (r for e in self.op.equations for r in reads(e.value) if r.tensor == tensor)
+        return frozenset((*made, *(name for r in read for i in r.index for name in variables(i))))
+
+    def carried(self, *levels: str) -> list[tuple[str, int, Factor]]:
+        """The factors of some levels, with their indices and places."""
+        return [(i, p, f) for i, cut in self.nest.cuts for p, f in enumerate(cut) if f.level in levels]
+
+    def extent(self, index: str, factor: Factor) -> int:
+        """Of a factor, also of one that goes as far as an instruction's box; 0 where it is no number."""
+        if factor.level != BOX:
+            return factor.extent or 0
+        used = next((c for c in self.nest.said if isinstance(c, tree.Use)), None)
+        names = (
+            [e.extent.name for e in used.indices.items if isinstance(e, tree.Sized) and isinstance(e.extent, tree.Name)]
+            if used
+            else []
+        )
+        numbers = [int(n) for n in re.findall(r"[mnk](\d+)", used.name)] if used else []
+        return dict(zip(names, numbers, strict=False)).get(factor.name, 0)
+
+    def tile(self, stage: tree.Stage) -> tuple[int, ...]:
+        """The sides of a tile; 0 of one that is no number, or of what is the same in each turn of its loop."""
+        loops, named = self.nest.loops, dict(self.nest.cuts)
+        if stage.at not in (*loops, "block"):
+            return (0,)
+        around = {
+            *(loops[: loops.index(stage.at) + 1] if stage.at in loops else ()),
+            *(f.name for *_, f in self.carried("grid", "core")),
+        }
+        indices = [i.name for i in stage.access.index if isinstance(i, tree.Name)]
+        changes = stage.at == "block" or any(f.name == stage.at for i in indices for f in named.get(i, ()))
+        sides = tuple(prod(self.extent(i, f) for f in named.get(i, ()) if f.name not in around) for i in indices)
+        return sides if changes else (0,)
