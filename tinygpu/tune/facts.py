@@ -100,7 +100,7 @@ def groups(op: Op, together: bool = True, scans: bool = True) -> tuple[Group, ..
     )
 
 
-def launched(op: Op, names: Collection[str]) -> Group:
+def group_of(op: Op, names: Collection[str]) -> Group:
     """A launch of the equations of some names; of all of them where there are none."""
     named, light = _named(op)
     mine = [e for e in named if e.target not in light and (not names or e.target in names)]

@@ -14,7 +14,7 @@ from tinygpu.model.op import Op
 from tinygpu.record import dataclass
 from tinygpu.tune.actions import Action, Carry, Edit, Launches, Merge, Number, Say, Split, Swap, Unsay, done, free_name
 from tinygpu.tune.clauses import restated, sayable, stayed
-from tinygpu.tune.facts import Group, Names, folded, groups, launched
+from tinygpu.tune.facts import Group, Names, folded, group_of, groups
 from tinygpu.tune.first import first
 from tinygpu.tune.rules import WIDE, broken
 from tinygpu.tune.state import CPU, ORDERED, Factor, Nest, State, ordered
@@ -98,7 +98,7 @@ class Space:
     def drawn(self, state: State, number: int, chance: Random) -> Edit | None:
         """An edit of a launch, legal or not."""
         op, nest = self.of(state), state.nests[number]
-        group = launched(op, nest.equations)
+        group = group_of(op, nest.equations)
         index, cut = chance.choice([(i, c) for i, c in nest.cuts if i in group.indices] or nest.cuts)
         place = chance.randrange(len(cut))
         turn = chance.randint(0, len(nest.order))

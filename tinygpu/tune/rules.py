@@ -13,7 +13,7 @@ from math import prod
 
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, launched
+from tinygpu.tune.facts import Group, group_of
 from tinygpu.tune.placed import Placed
 from tinygpu.tune.state import BOX, CPU, State
 
@@ -169,4 +169,4 @@ def broken(state: State, op: Op) -> Iterator[str]:
 
 def matching(state: State, op: Op) -> tuple[Group, ...]:
     """The equations of each of a state's launches."""
-    return tuple(launched(op, n.equations) for n in state.nests)
+    return tuple(group_of(op, n.equations) for n in state.nests)
