@@ -103,7 +103,7 @@ def frame(across: Scale, up: Scale, below: str, beside: str, foot: float) -> Ite
         yield words(across.start - 8, up(value) + 4, f"{value:g}", "end")
     for value in across.ticks(64):
         yield rule(across(value), up.end, across(value), foot, "grid")
-        yield words(across(value), foot + 16, f"{value:g}" if value < 1e5 else f"{value:.0e}", "middle")
+        yield words(across(value), foot + 16, f"{value:.4g}", "middle")
     yield rule(across.start, foot, across.end, foot, "axis")
     yield words((across.start + across.end) / 2, foot + 36, below, "middle", "soft")
     yield words(across.start, up.end - 10, beside, "start", "soft")

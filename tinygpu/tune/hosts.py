@@ -9,9 +9,11 @@ tinygpu, and done again elsewhere where somebody ended it.
 from __future__ import annotations
 
 import logging
+import re
+import threading
 import time
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -21,6 +23,7 @@ from tinygpu.tune.host import toolchain
 from tinygpu.tune.trial import Job, Said, attempted
 
 PATIENCE = 10.0  # seconds in which a cluster answers
+ADDRESS = re.compile(r"tcp://[^\s/]+:\d+")
 GONE = 30.0  # seconds without any worker, after which none is waited for
 
 
@@ -78,9 +81,12 @@ class Cluster:
             raise TinygpuError.of(
                 "TG918", "a cluster needs dask.distributed", help="get it with: pip install 'tinygpu[cluster]'"
             ) from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what it says of a host that vanishes is said here
         try:
-            client = Client(address, timeout=PATIENCE, set_as_default=False)
+            if not ADDRESS.fullmatch(address):
+                raise ValueError("an address is tcp://host:port")
+            client = _in_time(lambda: Client(address, timeout=PATIENCE, set_as_default=False), 2 * PATIENCE)
         except (OSError, ValueError) as error:
             raise TinygpuError.of(
                 "TG918",
@@ -151,6 +157,20 @@ class Cluster:
     def close(self) -> None:
         self.executor.shutdown(wait=False)
         self.client.close(timeout=PATIENCE)
+
+
+def _in_time(work: Callable[[], Any], limit: float) -> Any:
+    """What some work gives. Raises TimeoutError where it does not end: another kind of server may never answer."""
+    found = Future[Any]()
+
+    def do() -> None:
+        try:
+            found.set_result(work())
+        except (OSError, ValueError) as error:
+            found.set_exception(error)
+
+    threading.Thread(target=do, daemon=True).start()
+    return found.result(limit)
 
 
 def _line(error: object) -> str:

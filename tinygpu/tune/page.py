@@ -43,7 +43,7 @@ def page(rows: Sequence[Row], title: str) -> str:
     rival = rows[-1]["incumbent"]
     mine = [row for row in rows if row["incumbent"] == rival]
     timed = [row for row in mine if row["ratio"]]
-    best = min((row for row in timed if not row["loaded"]), key=lambda row: row["ratio"], default=None)
+    best = min(timed, key=lambda row: (row["loaded"], row["ratio"]), default=None)
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{_summary(rows, mine, best)}</p>", _key(mine)]
     parts += ["<h2>Trials over time</h2>", "<p>The time of each as a part of the incumbent's, in one trial; the line is the best so far."
               " Below are those that have no time.</p>", over_time(mine)]  # fmt: skip
