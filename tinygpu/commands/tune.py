@@ -20,7 +20,7 @@ from tinygpu.commands.predict import predict, target
 from tinygpu.commands.specs import load_sound, op_named, text_of, words
 from tinygpu.commands.together import Progress
 from tinygpu.commands.trials import export, merge, opened, report, resumed
-from tinygpu.commands.tuned import told, winner
+from tinygpu.commands.tuned import summary, winner
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.merge:
         return merge(opened(arguments.store), arguments.merge)
     if arguments.export:
-        return export(opened(arguments.store))
+        return export(opened(arguments.store, there=True))
     if arguments.path is None:
         raise TinygpuError.of(
             "TG905", "nothing to search: a spec is missing", help="name its file, or say --export or --merge FILE"
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = sizes_of(op, arguments.words)
     place = Place.of(text_of(op), arguments.device, sizes)
     if arguments.report:
-        return report(opened(arguments.store), place, op.family, sizes, Path(arguments.report))
+        return report(opened(arguments.store, there=True), place, op.family, sizes, Path(arguments.report))
     into = receiver(arguments.output or arguments.path, op)
     device = target(arguments.device, arguments.cost_only)
     if device is not None:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume:
         print(resumed(store, place, op.family, sizes))
     found, name = searched(arguments, spec, op, sizes, store)
-    print(told(found, op, sizes, name))
+    print(summary(found, op, sizes, name))
     if arguments.profile:
         print("\n".join(found.spent.table(found.seconds)))
     if found.winner is not None:

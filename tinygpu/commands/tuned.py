@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tinygpu.tune.search import Outcome
 
 
-def told(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:
+def summary(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:
     """What was tried, and how the finalists did."""
     tried = sum(found.verdicts.values())
     rate = 60 * tried / found.seconds if found.seconds else 0.0

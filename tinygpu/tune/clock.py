@@ -20,7 +20,7 @@ from tinygpu.record import dataclass
 
 
 @contextlib.contextmanager
-def held(alone: bool = False) -> Iterator[float]:
+def clocked(alone: bool = False) -> Iterator[float]:
     """The clock of this host, shared, or alone; yields the seconds that were waited for it, which no deadline counts."""
     import fcntl
 
@@ -55,7 +55,7 @@ class Steps:
     @contextlib.contextmanager
     def step(self, name: str, alone: bool = False) -> Iterator[None]:
         """A step, with the clock."""
-        with held(alone) as waited:
+        with clocked(alone) as waited:
             self.waited += waited
             start = time.perf_counter()
             try:

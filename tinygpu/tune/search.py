@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field, replace
 from tinygpu.run.load import digest
-from tinygpu.tune.clock import held
+from tinygpu.tune.clock import clocked
 from tinygpu.tune.encoded import encoded
 from tinygpu.tune.engine import Engine, kind
 from tinygpu.tune.hosts import Local, Workers
@@ -133,7 +133,7 @@ class Search:
         while True:
             for _ in range(ASKED):
                 start = time.monotonic()
-                with held():
+                with clocked():
                     state = self.engine.ask()
                     one = Flight(state, state.text(CANDIDATE))
                 out.spent.own["asking"] += time.monotonic() - start
