@@ -55,11 +55,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """A state that somebody works on; `again`, for the second time."""
+    """A state that somebody works on; `again`, for the second time; `whole`, for as long as any may take."""
 
     state: State
     machine: str
     again: bool = False
+    whole: bool = True
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ class Search:
         while True:
             going = time.monotonic() < end and not self.stopped()
             while going and len(flying) < self.workers.count and (one := next(wanted)) is not None:
-                flying[self._sent(one, end)] = one
+                self._send(flying, one, end)
             if not going and not flying:
                 return
             if self.stopped():
@@ -151,9 +152,10 @@ class Search:
                     yield one
                     break
 
-    def _sent(self, one: Flight, end: float) -> Future[Said]:
+    def _send(self, flying: dict[Future[Said], Flight], one: Flight, end: float) -> None:
         limit = min(LIMIT, max(5.0, end - time.monotonic()))
-        return self.workers.submit(self._job(one.machine), limit, kind(one.state))
+        future = self.workers.submit(self._job(one.machine), limit, kind(one.state))
+        flying[future] = replace(one, whole=limit == LIMIT)
 
     def _landed(
         self, flying: dict[Future[Said], Flight], future: Future[Said], end: float, known: dict[str, Known], out: Outcome
@@ -165,8 +167,10 @@ class Search:
         if said.verdict == "killed" and self.stopped():  # what was under way was stopped, too
             return
         if said.verdict == "killed" and not one.again:
-            one = replace(one, again=True)
-            flying[self._sent(one, end)] = one
+            self._send(flying, replace(one, again=True), end)
+            return
+        if said.verdict == "late" and not one.whole:  # of which nothing is known
+            out.verdicts["cut short"] += 1
             return
         if said.verdict == "killed":
             said = replace(said, verdict="crash", why="its process was ended twice")

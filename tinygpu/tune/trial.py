@@ -99,9 +99,10 @@ def _steps(found: Mapping[str, Any], took: float, ended: bool) -> dict[str, floa
 
 @cache
 def _warm() -> None:
-    """What every candidate imports: once, before processes are forked."""
-    for name in ("tinygpu.pipeline", "tinygpu.run.load", "tinygpu.simulate.inputs", "tinygpu.proof.kernel", "z3", "numba"):
+    """What every candidate needs, once, before processes are forked: modules, and the tables that numba fills when it compiles its first function, in a second."""
+    for name in ("tinygpu.pipeline", "tinygpu.run.load", "tinygpu.simulate.inputs", "tinygpu.proof.kernel", "z3"):
         importlib.import_module(name)
+    importlib.import_module("numba").njit(lambda x: x)(0.0)
 
 
 def in_process(work: Callable[[Callable[..., None]], None], limit: float) -> dict[str, Any]:
