@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from tinygpu.record import replace
 from tinygpu.tune import hosts
 from tinygpu.tune.clock import clocked
 from tinygpu.tune.engine import Walks
+from tinygpu.tune.host import toolchain
 from tinygpu.tune.hosts import Cluster, Local
 from tinygpu.tune.moves import Space
 from tinygpu.tune.spent import Spent
@@ -230,12 +232,59 @@ def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert main(["tune", "--store", str(tmp_path / "a.db")]) == 2 and "a spec is missing" in capsys.readouterr().err
 
 
-def test_a_cluster_whose_workers_are_gone_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Nobody:
-        def nthreads(self) -> dict[str, int]:
-            return {}
+class Idle:
+    """A client and an executor of two workers, of whom nobody works."""
 
-    workers = Cluster("tcp://host:1", Nobody(), None)
+    def __init__(self, versions: Any = None, threads: dict[str, int] | None = None) -> None:
+        self.versions, self.threads, self.sent = versions, threads or {}, list[tuple[str, Future[Said]]]()
+
+    def nthreads(self) -> dict[str, int]:
+        return self.threads
+
+    def run(self, work: Callable[[], Any], on_error: str) -> Any:
+        return self.versions
+
+    def submit(self, work: Any, *given: Any, workers: list[str], allow_other_workers: bool) -> Future[Said]:
+        assert allow_other_workers
+        self.sent.append((workers[0], Future()))
+        return self.sent[-1][1]
+
+
+def test_a_kind_has_a_home_as_long_as_nothing_waits_there() -> None:
+    idle = Idle(threads={"a": 1, "b": 1})
+    workers, one = Cluster("tcp://host:1", idle, idle), job(states(1)[0])
+    for given in ("x", "y"):
+        workers.submit(one, 1.0, given)
+    for _, future in [*idle.sent]:
+        future.set_result(Said("proved"))
+    for given in ("y", "y", "x"):
+        workers.submit(one, 1.0, given)
+    assert [where for where, _ in idle.sent] == ["a", "b", "b", "a", "a"]
+
+
+def test_what_a_cluster_answers() -> None:
+    distributed = pytest.importorskip("distributed")
+    workers = Cluster("tcp://host:1", None, None)
+
+    def answer(error: Exception) -> str:
+        future = Future[Said]()
+        future.set_exception(error)
+        return workers.answer(future).verdict
+
+    assert answer(distributed.KilledWorker("job", "worker", 3)) == "crash" and answer(CancelledError()) == "killed"
+    with pytest.raises(TinygpuError, match=r"TG918 .* a worker has not this tinygpu: No module named"):
+        answer(ModuleNotFoundError("No module named 'tinygpu'"))
+
+
+def test_every_worker_has_the_same_tinygpu() -> None:
+    Cluster("tcp://host:1", Idle({"a": toolchain(), "b": toolchain()}), None).alike()
+    for other in ({**toolchain(), "tinygpu": "0.0.1"}, ModuleNotFoundError("No module named 'tinygpu'")):
+        with pytest.raises(TinygpuError, match="TG918 the worker b has not tinygpu"):
+            Cluster("tcp://host:1", Idle({"a": toolchain(), "b": other}), None).alike()
+
+
+def test_a_cluster_whose_workers_are_gone_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Cluster("tcp://host:1", Idle(), None)
     assert workers.count == 0
     monkeypatch.setattr(hosts, "GONE", -1.0)
     with pytest.raises(TinygpuError, match="TG918 the cluster at tcp://host:1 is gone: it has no worker"):

@@ -32,7 +32,7 @@ FINALISTS = 4
 CLOSE = 1.1  # of the incumbent's time: so near it is timed again
 LIMIT = 40.0  # seconds of a process
 TICK = 1.0  # seconds, after which it is seen whether somebody has ended the search, or workers have come
-ASKED = 100  # times in a row that an engine is asked for a state that is not known
+ASKED = 20  # times in a row that an engine is asked for a state that is not known
 
 
 @dataclass(slots=True)
@@ -186,9 +186,7 @@ class Search:
         origin = getattr(self.engine, "origin", lambda _: None)(one.state)
         parent, action = (self.place.key(origin[0].text(CANDIDATE)), origin[1]) if origin else ("", "")
         cost = self.cost(one.state) if self.cost else None
-        beside = Beside(
-            self.op.family, encoded(one.state), cost, self.features(one.state), parent, action, self.rival
-        )  # fmt: skip
+        beside = Beside(self.op.family, encoded(one.state), cost, self.features(one.state), parent, action, self.rival)
         known[self.place.key(one.machine)] = one.machine, said.verdict, said.ratio
         self.store.add(self.place, one.machine, said, beside)
         self.engine.tell(one.state, said.ratio)
