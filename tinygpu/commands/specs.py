@@ -109,13 +109,21 @@ def op_named(spec: Loaded, name: str | None) -> Op:
     raise TinygpuError.of("TG905", f"there is no op {name} in {spec.path}", help=help)
 
 
-def text_of(op: Op) -> str:
-    """The op with all that it was made of."""
+def text_of(*ops: Op) -> str:
+    """Ops with all that they were made of."""
     from tinygpu.model.source import needed
     from tinygpu.syntax import tree
     from tinygpu.syntax.format import format_file
 
-    return format_file(tree.File(needed(op.source)))
+    return format_file(tree.File(tuple(dict.fromkeys(d for op in ops for d in needed(op.source)))))
+
+
+def sides_of(spec: Loaded, op: Op) -> tuple[Op, ...]:
+    """What the theorems of a spec say is the same as an op: the other sides, as machines of the op compute them."""
+    from tinygpu.model.served import one_of, turned
+
+    stated = [t for t in spec.spec.theorems if op.family in (t.left.family, t.right.family) and t.left.tensors == t.right.tensors]
+    return tuple(one_of(t if t.left.family == op.family else turned(t), (), spec.tree) for t in stated)
 
 
 def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:

@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED
 from tinygpu.commands.first import add_machine, fresh_name, machine_for, receiver
-from tinygpu.commands.specs import load_sound, op_named, text_of, words
+from tinygpu.commands.predict import predict, target
+from tinygpu.commands.specs import load_sound, op_named, sides_of, text_of, words
 from tinygpu.commands.together import Progress
+from tinygpu.commands.trials import export, merge, opened, report, resumed
+from tinygpu.commands.tuned import summary, winner
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
-    from tinygpu.hardware.arch import Device
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded
+    from tinygpu.tune.hosts import Workers
     from tinygpu.tune.search import Outcome
+    from tinygpu.tune.store import Store
     from tinygpu.tune.trial import Kernel
 
 EXAMPLE = "tinygpu tune specs/matmul.tgpu --op matmul M=512 N=512 K=512 --budget 120"
@@ -32,7 +36,7 @@ USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; se
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a spec")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="a spec")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
     parser.add_argument("--op", metavar="OP", help="which op (the only one)")
     parser.add_argument(
@@ -46,44 +50,93 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=("evolve", "beam", "random"), default="evolve", help="who proposes (evolve)")
     parser.add_argument("--budget", type=float, default=MINUTES, metavar="SECONDS", help=f"how long to search ({MINUTES:g})")
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn at random (0)")
-    parser.add_argument("--store", metavar="FILE", help="the trials, from which a search goes on (tune.db in the cache)")
+    parser.add_argument("--store", metavar="FILE", help="the trials, from which a search goes on (tune-2.db in the cache)")
     parser.add_argument("--export", action="store_true", help="print all trials of the store as JSON lines, and search nothing")
+    parser.add_argument("--merge", action="append", metavar="FILE", help="take the trials of another store, and search nothing")
+    parser.add_argument("--report", metavar="FILE", help="draw what the store has of the op at these sizes as a page of HTML")
+    parser.add_argument(
+        "--resume", action="store_true", help="say first what the store has; that nothing is tried again holds always"
+    )
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="how many prove and compile at once; one is timed (1)")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="the workers of a dask scheduler instead, tcp://host:8786")
+    parser.add_argument("--profile", action="store_true", help="say at the end where the time went")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the winner is added (the spec)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tinygpu.tune.engine import ENGINES
-    from tinygpu.tune.moves import Space
-    from tinygpu.tune.predict import predicted
-    from tinygpu.tune.search import Search
-    from tinygpu.tune.store import Store
+    from tinygpu.tune.store import Place
 
-    store = Store(Path(arguments.store) if arguments.store else default_store())
+    if arguments.merge:
+        return merge(opened(arguments.store), arguments.merge)
     if arguments.export:
-        print("\n".join(store.lines()))
-        return PROVED
+        return export(opened(arguments.store, there=True))
+    if arguments.path is None:
+        raise TinygpuError.of(
+            "TG905", "nothing to search: a spec is missing", help="name its file, or say --export or --merge FILE"
+        )
     (spec,), _ = load_sound([arguments.path])
     op = op_named(spec, arguments.op)
-    into = receiver(arguments.output or arguments.path, op)
     sizes = sizes_of(op, arguments.words)
+    place = Place.of(text_of(op, *sides_of(spec, op)), arguments.device, sizes)
+    if arguments.report:
+        return report(opened(arguments.store, there=True), place, op.family, sizes, Path(arguments.report))
+    into = receiver(arguments.output or arguments.path, op)
     device = target(arguments.device, arguments.cost_only)
     if device is not None:
         return predict(arguments, into, op, sizes, device)
-    with Progress() as now:
-        now("the incumbent")
-        rival, name = incumbent(spec, op, arguments.rival, sizes)
-        engine = ENGINES[arguments.engine](
-            Space(op, arguments.device), Random(arguments.seed), lambda state: predicted(state, op, sizes)
-        )
-        search = Search(op, text_of(op), sizes, engine, store, rival, arguments.device, now)
-        with interrupts() as stopped:
-            search.stopped = stopped
-            found = search.run(arguments.budget)
-    print(told(found, op, sizes, name))
+    store = opened(arguments.store)
+    if arguments.resume:
+        print(resumed(store, place, op.family, sizes))
+    found, name = searched(arguments, spec, op, sizes, store)
+    print(summary(found, op, sizes, name))
+    if arguments.profile:
+        print("\n".join(found.spent.table(found.seconds)))
     if found.winner is not None:
         print()
         add_machine(into, winner(into, op, sizes, found, name))
     return PROVED
+
+
+def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], store: Store) -> tuple[Outcome, str]:
+    """What a search found, and the incumbent's name."""
+    from tinygpu.tune.engine import ENGINES
+    from tinygpu.tune.moves import Space
+    from tinygpu.tune.predict import predicted
+    from tinygpu.tune.search import Search
+
+    working = workers(arguments.cluster, arguments.workers)
+    with Progress() as now, contextlib.closing(working):
+        now("the incumbent")
+        rival, name = incumbent(spec, op, arguments.rival, sizes)
+        space = Space(op, arguments.device, sides_of(spec, op), tuple(sizes.items()))
+        cost = lambda state: predicted(state, space.of(state), sizes)  # noqa: E731
+        engine = ENGINES[arguments.engine](space, Random(arguments.seed), cost)
+        with interrupts() as stopped:
+            search = Search(
+                op,
+                text_of(op, *space.sides),
+                sizes,
+                engine,
+                store,
+                rival,
+                arguments.device,
+                now,
+                stopped,
+                workers=working,
+                cost=cost,
+            )
+            return search.run(arguments.budget), name
+
+
+def workers(cluster: str | None, count: int) -> Workers:
+    """Who tries: as many here as are asked for, or all of a cluster. Raises TG905 for none, TG918 for a cluster that does not answer."""
+    from tinygpu.tune.hosts import Cluster, Local
+
+    if cluster is not None:
+        return Cluster.at(cluster)
+    if count < 1:
+        raise TinygpuError.of("TG905", f"{count} workers do nothing", help="--workers 1 is what is taken where nothing is said")
+    return Local(count)
 
 
 @contextlib.contextmanager
@@ -95,65 +148,6 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(asked_)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def target(name: str, cost_only: bool) -> Device | None:
-    """The device that is not here; None for the CPU. Raises TG905 for what is neither timed nor costed."""
-    from tinygpu.hardware.arch import device_named, devices
-
-    if name == "cpu" and not cost_only:
-        return None
-    device = device_named(name)
-    if device is None:
-        title = "a CPU is timed, and not costed" if name == "cpu" else f"there is no device {name}"
-        raise TinygpuError.of("TG905", title, help=f"the devices are {', '.join(devices())}")
-    if not cost_only:
-        raise TinygpuError.of(
-            "TG907", f"{name} is not timed from here", help="say --cost-only: machines are proved, assembled and ordered by cost"
-        )
-    return device
-
-
-def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
-    """Machines for a device that is not here, with what no run of them is faster than."""
-    from tinygpu.tune.costed import costed
-    from tinygpu.tune.engine import Beam
-    from tinygpu.tune.moves import Space
-    from tinygpu.tune.predict import predicted
-
-    with Progress() as now:
-        engine = Beam(Space(op), Random(arguments.seed), lambda state: predicted(state, op, sizes))
-        found, looked = costed(engine, text_of(op), sizes, device, arguments.budget, arguments.wanted, now)
-    print(
-        f"{op.family} at {said(sizes)} on {device.name}, predicted: {len(found)} proved and assembled without spills, of {looked}"
-    )
-    for number, one in enumerate(found, 1):
-        beside = f"banks {one.banks * 1e3:.3g} ms, memory without caches {one.moved * 1e3:.3g} ms, {one.registers} registers"
-        print(f"  {number:2}  no faster than {one.bound * 1e3:.3g} ms ({one.why}); {beside}")
-    if not found:
-        raise TinygpuError.of(
-            "TG914", f"no machine of {op.family} was proved and assembled in time", help="--budget gives it more seconds"
-        )
-    name = fresh_name(into, f"{op.family}_predicted")
-    text = f"# Predicted for {device.name} at {said(sizes)}, and not timed: no faster than {found[0].bound * 1e3:.3g} ms.\n"
-    text += renamed_to(found[0].machine, name)
-    print()
-    add_machine(into, text)
-    return PROVED
-
-
-def renamed_to(machine: str, name: str) -> str:
-    """A candidate under a name of its own."""
-    from tinygpu.tune.search import CANDIDATE
-
-    return machine.replace(f"machine {CANDIDATE} :", f"machine {name} :")
-
-
-def default_store() -> Path:
-    """Where trials are kept if nobody says."""
-    from tinygpu.runtime.cubins import _cache_folder
-
-    return Path(_cache_folder()) / "tune.db"
 
 
 def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
@@ -175,38 +169,10 @@ def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> 
     """The kernel of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
     from tinygpu.tune.trial import Job, attempted
 
-    text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op)}"
+    text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op, device='cpu')}"
     name = name or fresh_name(spec, f"{op.family}_machine")
     said = attempted(Job(text, name, sizes), 120.0)
     if said.kernel is None or said.seconds is None:
         title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
         raise TinygpuError.of("TG914", title, help="name a machine of the spec with --rival, or other sizes")
     return said.kernel, name
-
-
-def told(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:
-    """What was tried, and how the finalists did."""
-    tried = sum(found.verdicts.values())
-    rate = 60 * tried / found.seconds if found.seconds else 0.0
-    words_ = ", ".join(f"{n} {word}" for word, n in found.verdicts.most_common()) or "nothing new"
-    lines = [f"{op.family} at {said(sizes)}: {tried} tried in {found.seconds:.0f} s ({rate:.0f} a minute): {words_}"]
-    lines += [f"  finalist {n}: {ratio} of the time of {incumbent}" for n, (_, ratio) in enumerate(found.finalists, 1)]
-    if found.ended:
-        lines.append("ended before its time: what was tried is in the store, and the same command goes on from there")
-    elif found.winner is None:
-        lines.append(f"nothing is faster than {incumbent}, and not by chance")
-    return "\n".join(lines)
-
-
-def said(sizes: dict[str, int]) -> str:
-    """`M = 512, N = 512`."""
-    return ", ".join(f"{name} = {n}" for name, n in sizes.items()) or "its one size"
-
-
-def winner(into: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumbent: str) -> str:
-    """The machine that won under a name of its own, with how it was measured."""
-    assert found.winner is not None
-    machine, ratio = found.winner
-    name = fresh_name(into, f"{op.family}_tuned")
-    comment = f"# Tuned on a CPU at {said(sizes)}: {ratio} of the time of {incumbent}, in turns."
-    return f"{comment}\n{renamed_to(machine, name)}"

@@ -8,10 +8,10 @@ searches may go anywhere and return.
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from tinygpu.category.text import claimed
-from tinygpu.record import dataclass, replace
+from tinygpu.record import dataclass, fields, replace
 from tinygpu.syntax import tree
 from tinygpu.tune.state import BOX, Factor, Nest, Said, State
 
@@ -103,6 +103,22 @@ class Action:
 
     nest: int
     edit: Edit | Launches
+
+    def __str__(self) -> str:
+        """`split i 1 ir 4 register`."""
+        said = (_word(getattr(self.edit, one.name)) for one in fields(self.edit))
+        return " ".join([type(self.edit).__name__.lower(), *said]) + (f" of launch {self.nest}" if self.nest else "")
+
+
+def _word(value: Any) -> str:
+    match value:
+        case Factor(name, level, extent):
+            return f"{name} {extent} {level}"
+        case tree.Cell(name, index):
+            return f"{name}[{', '.join(map(_word, index))}]"
+        case tree.Name(name):
+            return name
+    return str(value)
 
 
 def done(state: State, action: Action) -> tuple[State, Action] | None:

@@ -7,6 +7,7 @@ Comes in: a space of states. Goes out: states to try. The one idea: all of them 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable
 from random import Random
@@ -96,6 +97,7 @@ class Evolution:
     cost: Cost
     found: list[tuple[float, State]] = field(default_factory=list)
     first: list[State] | None = None
+    parents: dict[State, tuple[State, str]] = field(default_factory=dict)
 
     def ask(self) -> State:
         if self.first is None:
@@ -105,19 +107,26 @@ class Evolution:
         if not self.found or self.chance.randrange(CHILDREN) == 0:
             return self.space.walk(self.chance, self.chance.randint(*STEPS))
         parent = self.chance.choice(self.found[:BEST])[1]
-        children = [self.child(parent) for _ in range(LITTER)]
-        return self.chance.choice(sorted(children, key=self.cost)[: LITTER // 4])
+        children = dict(self.child(parent) for _ in range(LITTER))
+        chosen = self.chance.choice(sorted(children, key=self.cost)[: max(1, LITTER // 4)])
+        self.parents.setdefault(chosen, (parent, children[chosen]))
+        return chosen
 
-    def child(self, state: State) -> State:
-        """A few actions away."""
+    def child(self, state: State) -> tuple[State, str]:
+        """A few actions away, and which."""
+        done = list[str]()
         for _ in range(self.chance.choice((1, 1, 2, 3))):
             step = self.space.step(state, self.chance)
-            state = step[1] if step else state
-        return state
+            state, done = (step[1], [*done, str(step[0])]) if step else (state, done)
+        return state, ", ".join(done)
 
     def tell(self, state: State, ratio: float | None) -> None:
         if ratio is not None:
-            self.found = sorted([*self.found, (ratio, state)], key=lambda one: one[0])
+            insort(self.found, (ratio, state), key=lambda one: one[0])
+
+    def origin(self, state: State) -> tuple[State, str] | None:
+        """The parent of a state that was asked, and the actions that lead to it."""
+        return self.parents.get(state)
 
 
 ENGINES = {"evolve": Evolution, "beam": Beam, "random": Walks}

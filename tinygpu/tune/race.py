@@ -13,6 +13,7 @@ from math import comb
 from typing import Any
 
 from tinygpu.record import dataclass
+from tinygpu.tune.clock import clocked
 from tinygpu.tune.trial import Kernel, in_process, prepared
 
 ROUNDS = 25
@@ -43,17 +44,19 @@ def raced(finalist: Kernel, incumbent: Kernel, op: Any, sizes: Mapping[str, int]
 
 
 def _raced(finalist: Kernel, incumbent: Kernel, op: Any, sizes: Mapping[str, int], say: Callable[..., None]) -> None:
-    calls = prepared((finalist, incumbent), op, sizes, lambda **known: None)
+    with clocked():
+        calls = prepared((finalist, incumbent), op, sizes, lambda **known: None)
     if calls is None:
         return
     ratios = []
-    for turn in range(ROUNDS):
-        taken = [0.0, 0.0]
-        for place in (0, 1) if turn % 2 else (1, 0):  # who is first has the caches of the other one
-            start = time.perf_counter()
-            calls[place]()
-            taken[place] = time.perf_counter() - start
-        ratios.append(taken[0] / taken[1])
+    with clocked(alone=True):
+        for turn in range(ROUNDS):
+            taken = [0.0, 0.0]
+            for place in (0, 1) if turn % 2 else (1, 0):  # who is first has the caches of the other one
+                start = time.perf_counter()
+                calls[place]()
+                taken[place] = time.perf_counter() - start
+            ratios.append(taken[0] / taken[1])
     say(ratios=ratios)
 
 

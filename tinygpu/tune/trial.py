@@ -8,18 +8,26 @@ time is kept that was not taken beside the incumbent's.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
-import select
 import signal
 import statistics
+import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from tinygpu.record import dataclass, field
+from tinygpu.tune.clock import Steps
+from tinygpu.tune.host import Host, here
 
 END = b"\0END\0"
+STEPS = ("check", "emit", "compile", "compare", "time")  # of a trial, in order; and what was waited
+OPEN = 1 << 16  # files that a process may have open
+FORKING = threading.Lock()  # a child forked meanwhile would keep the pipe of another one open
 SLOW = 8  # times as slow as the incumbent: enough is known
 FEWEST, MOST = 3, 15  # rounds of a trial
 NEAR = 1e-2  # of the largest element: what rounding does to any order of a sum is less
@@ -46,7 +54,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of a candidate: a verdict, or `late`, `crash`, `wrong`; its time as a part of the incumbent's, its seconds, and what each step took."""
+    """What is known of a candidate: a verdict, or `late`, `crash`, `wrong`, `killed`; its time as a part of the incumbent's, its seconds, what each step took, and where."""
 
     verdict: str
     why: str = ""
@@ -55,55 +63,86 @@ class Said:
     rounds: int = 0
     kernel: Kernel | None = None
     steps: Mapping[str, float] = field(default_factory=dict)
+    host: Host | None = None
 
 
 def attempted(job: Job, limit: float) -> Said:
-    """What a process says of a job in at most so many seconds."""
+    """What a process says of a job in at most so many seconds, without those that it waited."""
+    with FORKING:
+        _warm()
+    start = time.perf_counter()
     found = in_process(lambda say: _tried(job, say), limit)
+    took = time.perf_counter() - start
     verdict = found.pop("verdict", "crash")
-    if "error" in found:
+    if "killed" in found:
+        verdict = "killed"
+    elif "error" in found:
         verdict = "crash"
     elif "late" in found and verdict in ("proved", "crash"):
         verdict = "late"
     known = {name: found.get(name) for name in ("ratio", "seconds", "kernel")}
-    steps = {name: value for name, value in found.items() if name in ("check", "emit", "compile")}
-    return Said(verdict, str(found.get("error", found.get("why", ""))), rounds=int(found.get("rounds", 0)), steps=steps, **known)
+    steps = _steps(found, took, verdict in ("late", "crash"))
+    why = str(found.get("error", found.get("why", "")))
+    return Said(verdict, why, rounds=int(found.get("rounds", 0)), steps=steps, host=here(), **known)
+
+
+def _steps(found: Mapping[str, Any], took: float, ended: bool) -> dict[str, float]:
+    """What each step took; of a process that ended before, the step under way took the rest."""
+    steps = {name: float(found[name]) for name in (*STEPS, "wait") if name in found}
+    if "compare" in steps:
+        steps["compare"] -= steps.get("compile", 0.0)
+    under_way = next((name for name in STEPS if name not in steps), None)
+    if ended and under_way is not None:
+        steps[under_way] = max(0.0, took - sum(steps.values()))
+    return steps
+
+
+@cache
+def _warm() -> None:
+    """What every candidate needs, once, before processes are forked: modules, and the tables that numba fills when it compiles its first function, in a second."""
+    for name in ("tinygpu.pipeline", "tinygpu.run.load", "tinygpu.simulate.inputs", "tinygpu.proof.kernel", "z3"):
+        importlib.import_module(name)
+    importlib.import_module("numba").njit(lambda x: x)(0.0)
 
 
 def in_process(work: Callable[[Callable[..., None]], None], limit: float) -> dict[str, Any]:
-    """What `work` says, step by step, in a process that is killed when its time is over: `late` then, and `error` where it broke."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _alone(work, writing)
-    os.close(writing)
-    data, end, found = b"", time.monotonic() + limit, dict[str, Any]()
-    while True:
-        ready, _, _ = select.select([reading], [], [], max(0.0, end - time.monotonic()))
-        if not ready:
-            os.kill(child, signal.SIGKILL)
-            found["late"] = True
-            break
-        more = os.read(reading, 1 << 20)
-        if not more:
-            break
-        data += more
-    os.waitpid(child, 0)
-    os.close(reading)
+    """What `work` says, step by step, in a process that ends when its time is over: `late` then, `killed` where somebody else ended it, and `error` where it broke."""
+    with FORKING, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: none of them holds what a child needs
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _alone(work, writing, limit)
+        os.close(writing)
+    with open(reading, "rb") as pipe:
+        data = pipe.read()
+    _, status = os.waitpid(child, 0)
+    found = dict[str, Any]()
     for part in data.split(END)[:-1]:
         found |= pickle.loads(part)
-    return found
+    match os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0:
+        case 0:
+            return found
+        case signal.SIGALRM:
+            return found | {"late": True}
+        case signal.SIGKILL | signal.SIGINT | signal.SIGTERM:
+            return found | {"killed": True}
+        case number:
+            return found | {"error": f"ended by {signal.Signals(number).name}"}
 
 
-def _alone(work: Callable[[Callable[..., None]], None], writing: int) -> None:
-    """The child: it says what it finds, and ends whatever happens."""
+def _alone(work: Callable[[Callable[..., None]], None], writing: int, limit: float) -> None:
+    """The child: it says what it finds, and ends whatever happens; it has nothing of what its parent has open."""
 
     def say(**known: Any) -> None:
         os.write(writing, pickle.dumps(known) + END)
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, limit)
+        os.closerange(3, writing)
+        os.closerange(writing + 1, OPEN)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         work(say)
     except Exception as error:  # noqa: BLE001  # a candidate may do anything: what it did is said
@@ -117,25 +156,29 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
     from tinygpu.diagnostic import TinygpuError
     from tinygpu.emit.module import launcher_names
 
-    start = time.perf_counter()
+    steps = Steps(say)
     try:
-        (machine, *_) = (m for m in pipeline.load_text(job.text).machines if m.name == job.machine)
-        verdict = pipeline.check(machine)
+        with steps.step("check"):
+            (machine, *_) = (m for m in pipeline.load_text(job.text).machines if m.name == job.machine)
+            verdict = pipeline.check(machine)
     except TinygpuError as error:
-        say(verdict="refused", why=f"{error.diagnostics[0].code} {error.diagnostics[0].title}", check=time.perf_counter() - start)
+        say(verdict="refused", why=f"{error.diagnostics[0].code} {error.diagnostics[0].title}")
         return
     if not isinstance(verdict, pipeline.Proof):
         first = verdict.diagnostic if isinstance(verdict, pipeline.Refutation) else verdict.diagnostics[0]
-        say(verdict=first.verdict, why=f"{first.code} {first.title}", check=time.perf_counter() - start)
+        say(verdict=first.verdict, why=f"{first.code} {first.title}")
         return
-    say(verdict="proved", check=time.perf_counter() - start)
-    start = time.perf_counter()
-    text = pipeline.module(job.machine, [pipeline.built(verdict, machine)])
-    kernel = Kernel(text, launcher_names([machine])[0])
-    say(kernel=kernel, emit=time.perf_counter() - start)
-    calls = prepared((kernel, *((job.rival,) if job.rival else ())), machine.op, job.sizes, say)
+    say(verdict="proved")
+    with steps.step("emit"):
+        text = pipeline.module(job.machine, [pipeline.built(verdict, machine)])
+        kernel = Kernel(text, launcher_names([machine])[0])
+    say(kernel=kernel)
+    with steps.step("compare"):
+        calls = prepared((kernel, *((job.rival,) if job.rival else ())), machine.op, job.sizes, say)
     if calls is not None:
-        say(**timed(calls, job.seconds))
+        with steps.step("time", alone=True):
+            found = timed(calls, job.seconds)
+        say(**found)
 
 
 def prepared(
