@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
         each = spread(jobs) if len(specs) == 1 else map  # several specs are several pieces of work already
-        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each)
+        choices = [one for one in specs[number].spec.choices if one.among(asked)]
+        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each, choices)
 
     made = together(len(specs), one, jobs, lambda number: len(specs[number].text))
     results = []
