@@ -77,11 +77,11 @@ def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered
     built = with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(module)))
     docstrings = (ast.get_docstring(node) or "" for node in module.body if isinstance(node, ast.FunctionDef))
     texts = tuple(dict.fromkeys(one.partition(CASES)[2] for one in docstrings if CASES in one))
-    choices = choices_among([b.machine for b in built], texts) if built else ()
+    choices = choices_of_texts([b.machine for b in built], texts) if built else ()
     return title[1], () if choices is None else built, choices or ()
 
 
-def choices_among(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered, ...] | None:
+def choices_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered, ...] | None:
     """Choices among machines, from the texts of their cases, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
     served: dict[str, dict[str, Instance]] = {}
     for machine in machines:

@@ -18,6 +18,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
+    from tinygpu.model.choice import Choice
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded, Verdict
@@ -126,6 +127,11 @@ def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagn
         if problems:
             return ()
         raise
+
+
+def choices_among(spec: Loaded, machines: Sequence[Machine], names: Sequence[str]) -> list[Choice]:
+    """The choices of a spec that some of its machines make: all, or those of these names, or of these ops."""
+    return [one for one in spec.spec.choices if one.among(machines) and (not names or {one.name, one.said} & {*names})]
 
 
 def names_of(machine: Machine, spec: Loaded | None = None) -> tuple[str, ...]:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
+from tinygpu.category.term import text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.choice import Choice, Claimed
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
     from tinygpu.algebra.verdict import Known
-    from tinygpu.model.choice import Claimed
     from tinygpu.pipeline import Loaded
 
 
@@ -39,18 +40,17 @@ class Believed:
     @property
     def of_sizes(self) -> bool:
         """Whether it is a choice, and no theorem or lemma."""
-        return hasattr(self.theorem, "branches")
+        return isinstance(self.theorem, Choice)
 
     @property
     def row(self) -> dict[str, object]:
         """As plain data."""
-        row = {"file": self.path, "choice" if self.of_sizes else "theorem": self.theorem.name, "about": self.theorem.said}
-        return {
-            **row,
-            "verdict": self.word,
-            "seconds": round(self.seconds, 4),
-            **dict(zip(("laws", "obligations"), self.counts, strict=True)),
-        }
+        one, (laws, obligations) = self.theorem, self.counts
+        found: dict[str, object] = {"verdict": self.word, "seconds": round(self.seconds, 4)}
+        if isinstance(one, Choice):
+            cases = [{"machine": b.machine.name, "where": [text(guard) for guard in b.where]} for b in one.branches]
+            return {"file": self.path, "choice": one.name, "op": one.said, **found, "obligations": obligations, "cases": cases}
+        return {"file": self.path, "theorem": one.name, "about": one.said, **found, "laws": laws, "obligations": obligations}
 
 
 def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Claimed], ...]:

@@ -60,7 +60,7 @@ class Spec:
     @property
     def stated(self) -> tuple[Claimed, ...]:
         """The lemmas, then the theorems, then the choices; of a choice for several dtypes, which are told apart by the same sizes, the first one."""
-        return (*self.lemmas, *self.theorems, *{one.name: one for one in reversed(self.choices)}.values())
+        return (*self.lemmas, *self.theorems, *[*{one.name: one for one in reversed(self.choices)}.values()][::-1])
 
     @property
     def about(self) -> Claimed | None:
