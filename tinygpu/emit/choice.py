@@ -16,17 +16,22 @@ from tinygpu.proof.choice import CASES, Covered
 from tinygpu.schedule.contract import Cases, table_of_cases
 
 
-def cases_of(machines: Sequence[Machine], choices: Sequence[Covered], names: Sequence[str]) -> tuple[Cases, ...]:
-    """`proved choices → what their launchers are made of`. `names` are those of the launchers of the machines, then of the choices. Raises TypeError for
-    what is not proved, and KeyError where a machine of a choice is not among these."""
+def cases_of(machines: Sequence[Machine], choices: Sequence[Choice], names: Sequence[str]) -> tuple[Cases, ...]:
+    """`choices → what their launchers are made of`. `names` are those of the launchers of the machines, then of the choices. Raises KeyError where a machine of a
+    choice is not among these."""
     called = {(m.title, m.op.name): name for m, name in zip(machines, names, strict=False)}
     found: list[Cases] = []
     for name, one in zip(names[len(machines) :], choices, strict=True):
-        if not isinstance(one, Covered):
-            raise TypeError(f"a choice that is not proved is not built, and {type(one).__name__} is no proof of one")
-        cases = tuple((b.where, called[b.machine.title, b.machine.op.name]) for b in one.choice.branches)
-        found.append(Cases(Program(name, one.choice.op, ()), cases))
+        cases = tuple((b.where, called[b.machine.title, b.machine.op.name]) for b in one.branches)
+        found.append(Cases(Program(name, one.op, ()), cases))
     return tuple(found)
+
+
+def proved(choices: Sequence[Covered]) -> list[Choice]:
+    """What is proved. Raises TypeError for anything else."""
+    if other := next((one for one in choices if not isinstance(one, Covered)), None):
+        raise TypeError(f"a choice that is not proved is not built, and {type(other).__name__} is no proof of one")
+    return [one.choice for one in choices]
 
 
 def summary(choice: Choice) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.emit.choice import cases_of, chooser_source, summary
+from tinygpu.emit.choice import cases_of, chooser_source, proved, summary
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
@@ -126,7 +126,8 @@ def launcher_names(machines: Sequence[Machine | Choice]) -> list[str]:
 
 def deciders(machines: Sequence[Machine], choices: Sequence[Covered]) -> tuple[Cases, ...]:
     """What a module of these machines has of choices among them."""
-    return cases_of(machines, choices, launcher_names([*machines, *(one.choice for one in choices)]))
+    named = proved(choices)
+    return cases_of(machines, named, launcher_names([*machines, *named]))
 
 
 @cache

@@ -24,6 +24,7 @@ from tinygpu.record import InitVar, dataclass
 CASES = "The cases are all sizes, each once, which is proved:"  # in a module, before the text of a choice
 _KEY = object()
 MANY = 2000  # points
+SMALL = 18  # sizes that are tried wherever the cases speak of others
 FEW = 10  # sizes of which all corners are tried
 
 
@@ -69,7 +70,7 @@ def points(choice: Choice) -> Iterator[dict[str, int]]:
     terms = [t for guard in (*given(choice), *(g for b in choice.branches for g in b.where)) for t in walk(guard)]
     around = {int(t.value) + n for t in terms if isinstance(t, Const) for n in (-1, 0, 1)}
     most = int(MANY ** (1 / max(1, len(choice.op.sizes))))
-    some = sorted({0, 1, 2, 3, *(n for n in around if n >= 0)})
+    some = sorted({*range(SMALL), *(n for n in around if n >= 0)})
     some = some if len(some) <= most else some[: most // 2] + some[-(most - most // 2) :]
     for values in islice(product(some, repeat=len(choice.op.sizes)), MANY):
         point = dict(zip(choice.op.sizes, values, strict=True))
