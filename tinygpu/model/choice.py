@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
-from tinygpu.category.term import Term, conjuncts, text, variables
+from tinygpu.category.term import BOOL, INDEX, Fold, Term, conjuncts, text, variables, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.lemma import Lemma
@@ -136,6 +136,11 @@ def _branch(
     return Branch(found[0], where if branch.where else found[0].where, branch.span)
 
 
+def whole(guard: Term) -> bool:
+    """Whether a guard compares numbers without a width, as sizes are, and folds none."""
+    return all(t.dtype in (INDEX, BOOL) and not isinstance(t, Fold) for t in walk(guard))
+
+
 def _guards(branch: tree.Branch, op: Op, constants: Mapping[str, int], problems: Problems) -> tuple[Term, ...]:
     """What a case says of the sizes."""
     scope = Scope(problems, dict.fromkeys(op.sizes, Span()), {}, constants, monoids=Monoids()).inside_brackets()
@@ -146,7 +151,9 @@ def _guards(branch: tree.Branch, op: Op, constants: Mapping[str, int], problems:
             problems.say("TG191.data", expr.span, data[names[0]].span, name=names[0])
             continue
         guard = condition(expr, scope)
-        if len(problems) == before and not variables(guard):
+        if len(problems) == before and not whole(guard):
+            problems.say("TG191.whole", expr.span, guard=guard)
+        elif len(problems) == before and not variables(guard):
             problems.say("TG191.size", expr.span, known=op.sizes or ["none"], guard=guard)
         found += conjuncts(guard)
     return with_divisors(found, op.where)

@@ -12,10 +12,9 @@ from itertools import islice, product
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, Term, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic
-from tinygpu.model.choice import Choice
+from tinygpu.model.choice import Choice, whole
 from tinygpu.obligations.choice import claims_of_choice, given, taken
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.program.promises import of_data
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
 from tinygpu.proof.replay import evaluates_false
 from tinygpu.proof.suggestion import least
@@ -69,6 +68,8 @@ def points(choice: Choice) -> Iterator[dict[str, int]]:
     """Sizes of calls at which the cases are evaluated: small ones, and those around the numbers that the cases speak of."""
     terms = [t for guard in (*given(choice), *(g for b in choice.branches for g in b.where)) for t in walk(guard)]
     around = {int(t.value) + n for t in terms if isinstance(t, Const) for n in (-1, 0, 1)}
+    if not all(map(whole, given(choice))):
+        return  # an op may want what no case may say
     most = int(MANY ** (1 / max(1, len(choice.op.sizes))))
     some = sorted({*range(SMALL), *(n for n in around if n >= 0)})
     some = some if len(some) <= most else some[: most // 2] + some[-(most - most // 2) :]
@@ -81,7 +82,7 @@ def points(choice: Choice) -> Iterator[dict[str, int]]:
 def agrees(choice: Choice, point: Mapping[str, int]) -> bool:
     """Whether there is one case at some sizes, of a machine that may be called there."""
     found = [b for b in choice.branches if _hold(b.where, point)]
-    return len(found) == 1 and _hold((g for g in found[0].needs if not of_data(g)), point)
+    return len(found) == 1 and _hold(filter(whole, found[0].needs), point)
 
 
 def _hold(guards: Iterable[Term], point: Mapping[str, int]) -> bool:
@@ -93,7 +94,7 @@ def _message(choice: Choice, claim: Obligation, open: Open, budget: int) -> Diag
     """A refutation by the smallest sizes, or what is not known."""
     sizes = _smallest(choice, claim, open, budget)
     if sizes is None:
-        reason = open.reason or "the point that the solver has is none"
+        reason = open.reason or "the sizes that the solver has against it cannot be evaluated"
         return Diagnostic(claim.code, f"not proved that {claim.sentence}: {reason}", claim.labels, "unknown")
     ours = {v for t in (claim.goal, *claim.hypotheses[len(given(choice)) :]) for v in variables(t)}
     told = {name: value for name, value in sizes.items() if name in ours}
