@@ -150,7 +150,7 @@ def test_sizes_by_name_and_promises_are_handed_on() -> None:
     made.pick_any(x, k, S=2, check_data=True)
     assert [(name, given[2:]) for name, given in calls] == [("one", (1, None, None, False)), ("two", (2, None, None, True))]
     assert module("pick").pick_any(x, k, S=2).tolist() == [4, 2]
-    with pytest.raises(ValueError, match="TG808 two: promised"):
+    with pytest.raises(ValueError, match="TG808 two: proved only where all"):
         module("pick").pick_any(x, k + 1, S=2, check_data=True)
 
 

@@ -101,36 +101,45 @@ def choices_of(
     by_name: dict[str, list[Machine]] = {}
     for machine in machines:
         by_name.setdefault(machine.name, []).append(machine)
-    right = {name for name, several in by_name.items() if any(m.op.family == op.name for m in several)}
-    first: dict[str, Span] = {}
-    for branch in declared.branches:
-        name, span = branch.machine.name, branch.machine.span
-        if name in first:
-            problems.say("TG190.twice", span, first[name], name=name)
-        elif name not in tried:
-            problems.say("TG190.machine", span, near=right, name=name, op=op.name, known=sorted(right) or ["none"])
-        elif name in by_name and name not in right and op.name in served:
-            ops = dict.fromkeys(m.op.family for m in by_name[name])
-            problems.say("TG190.op", span, name=name, op=op.name, ops=ops, known=sorted(right) or ["none"])
-        first.setdefault(name, span)
+    _named(declared, by_name, tried, op.name in served, problems)
     made: list[Choice] = []
     for instance in served.get(op.name) or ():
         branches = [_branch(one, instance.op, by_name.get(one.machine.name, ()), constants, problems) for one in declared.branches]
         place = head(declared.span, f"choice {declared.name}")
         made.append(Choice(declared.name, instance.op, tuple(b for b in branches if b), instance.variant, place))
-    whole = all(len(one.branches) == len(declared.branches) for one in made)
-    return made if len(problems) == before and whole else []
+    complete = all(len(one.branches) == len(declared.branches) for one in made)
+    return made if len(problems) == before and complete else []
+
+
+def _named(
+    declared: tree.Choice, machines: Mapping[str, list[Machine]], tried: Collection[str], known: bool, problems: Problems
+) -> None:
+    """Says which names are not those of machines of the op, each once; whose op is `known`."""
+    op, first = declared.op.name, dict[str, Span]()
+    right = sorted(name for name, several in machines.items() if any(m.op.family == op for m in several))
+    for branch in declared.branches:
+        name, span = branch.machine.name, branch.machine.span
+        if name in first:
+            problems.say("TG190.twice", span, first[name], name=name)
+        elif name not in tried:
+            problems.say("TG190.machine", span, near=right, name=name, op=op, known=right or ["none"])
+        elif name in machines and name not in right and known:
+            ops = dict.fromkeys(m.op.family for m in machines[name])
+            problems.say("TG190.op", span, name=name, op=op, ops=ops, known=right or ["none"])
+        first.setdefault(name, span)
 
 
 def _branch(
     branch: tree.Branch, op: Op, machines: Iterable[Machine], constants: Mapping[str, int], problems: Problems
 ) -> Branch | None:
     """A case for an op of some dtypes; None after a message, or where its machine is wrong."""
-    before = len(problems)
+    before, name, span = len(problems), branch.machine.name, branch.machine.span
     where = _guards(branch, op, constants, problems)
-    found = [m for m in machines if m.op.name == op.name]
+    found, family = [m for m in machines if m.op.name == op.name], [m.op.name for m in machines if m.op.family == op.family]
     if len(found) > 1:
-        problems.say("TG190.several", branch.machine.span, name=branch.machine.name, titles=[m.title for m in found])
+        problems.say("TG190.several", span, name=name, titles=[m.title for m in found])
+    elif family and not found:
+        problems.say("TG190.dtype", span, name=name, op=op.name, ops=family)
     if len(found) != 1 or len(problems) > before:
         return None
     return Branch(found[0], where if branch.where else found[0].where, branch.span)
