@@ -72,11 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
                 keep(spec, believed[-1])
             if style == "human":
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
-                because(
-                    theorems.reasons(believed[-1])
-                    if arguments.why in ("choice" if believed[-1].of_sizes else "theorem", "all")
-                    else ()
-                )
+                asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
+                because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)

@@ -84,9 +84,8 @@ def make(
     parts = [part for _, part in sorted(found.items())]
     decided = [theorems.judge(path, one, limit=limit) for one in choices]
     verdicts = (*((p.title, p.word) for p in parts), *((c.theorem.title, c.word) for c in decided))
-    made = Made(
-        tuple(dict.fromkeys(verdicts)), (*(d for p in parts for d in p.diagnostics), *(d for c in decided for d in c.diagnostics))
-    )
+    said = (*(d for p in parts for d in p.diagnostics), *(d for c in decided for d in c.diagnostics))
+    made = Made(tuple(dict.fromkeys(verdicts)), tuple(dict.fromkeys(said)))  # of a family dtypes say the same
     ready, covered = [p.built for p in parts if p.built is not None], [c.found for c in decided if isinstance(c.found, Covered)]
     if not parts or len(ready) < len(parts) or len(covered) < len(decided):
         return made

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             now(f"checking {machine.title} ({number} of {len(machines)})")
             judged.append(judge(arguments.path, machine, limit=arguments.time))
     found = (*(d for c in decided for d in c.diagnostics), *(d for j in judged for d in j.diagnostics))
-    show(found, arguments.output_format, sources)
+    show(dict.fromkeys(found), arguments.output_format, sources)
     width = max(width_of(machines), *(len(theorems.heading(c)) for c in chosen), 0)
     for stated in {c.theorem.name: c for c in decided}.values():  # for each dtype they say the same
         print(theorems.line(stated, width))
