@@ -78,6 +78,12 @@ DEFECTS = (
     Defect("what is stored in place may be read after", "obligations/inplace.py", "    in_front = TRUE if ours == theirs or ours[common : common + 1] < theirs[common : common + 1] else FALSE", "    in_front = TRUE", wrong("TG308_after_the_store")),
     Defect("what is stored in place may be read by others", "obligations/inplace.py", "    return conjunction(*same, FALSE", "    return conjunction(FALSE", wrong("TG308_a_neighbour")),
     Defect("an output in place needs no store", "obligations/memory.py", "        yield negation(put_in(", "        yield FALSE if op else negation(put_in(", wrong("TG201_append_too_few")),
+    # choices: a claim that is not asked, another case that is taken, and a table that nobody compares
+    Defect("sizes may have two cases", "obligations/choice.py", "        for other in branches[at + 1 :]:", "        for other in branches[at + 1 : at]:", wrong("TG552_both")),
+    Defect("sizes may have no case", "obligations/choice.py", "    goal = TRUE if TRUE in ways else", "    goal = TRUE if ways else", wrong("TG551_one_size_left_out")),
+    Defect("any machine may be called in any case", "obligations/choice.py", "        if part not in given_:", "        if part in given_:", wrong("TG553_a_condition_less")),
+    Defect("the first case is taken always", "runtime/choose.py", "        if number < len(spec[\"cases\"]):", "        if number > len(spec[\"cases\"]):", "tests/emit/test_choice.py"),
+    Defect("any cases are read", "validate/choice.py", "    compared(found, table_of_cases(wanted))\n", "", "tests/emit/test_choice.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),

@@ -44,7 +44,9 @@ def emitter(monkeypatch):
     module = pipeline.module
 
     def mistaken(old, new, after=""):
-        monkeypatch.setattr(pipeline, "module", lambda title, machines: edited(module(title, machines), old, new, after)[0])
+        monkeypatch.setattr(
+            pipeline, "module", lambda title, machines, choices=(): edited(module(title, machines, choices), old, new, after)[0]
+        )
 
     return mistaken
 

@@ -18,6 +18,7 @@ from tinygpu.commands.explain import pages
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.pipeline import Refutation, Unknown, load_text, program
 from tinygpu.pipeline import verdict as check
+from tinygpu.proof.choice import Covered
 from tinygpu.report import render
 
 HERE = Path(__file__).resolve().parent
@@ -40,6 +41,8 @@ def refusal(text: str, file: str) -> tuple[Diagnostic, ...]:
     for found in map(judged, (one for one in spec.stated if one.name not in by)):
         if isinstance(found, Diagnostic):
             return (found,)
+        if isinstance(found, Covered) and found.dead:
+            return found.dead
     for verdict in map(check, programs):
         match verdict:
             case Refutation(_, diagnostic):

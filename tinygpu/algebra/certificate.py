@@ -1,4 +1,4 @@
-"""The proof of a theorem or a lemma as a file: what was stated, the laws that it went by, and the obligations beside them.
+"""The proof of a theorem, a lemma or a choice as a file: what was stated, the laws that it went by, and the obligations beside them.
 
 Comes in: what is proved, with the text of what it is about. Goes out: a `Certificate`, as of a machine. The one idea: the text is a spec of its own, so whoever has it
 proves the theorem again; how many instances of which law that takes is told, and no file can claim it.
@@ -10,41 +10,46 @@ import z3
 
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.theorem import Proved
-from tinygpu.model.lemma import Lemma
+from tinygpu.model.choice import Choice, Claimed
 from tinygpu.model.theorem import Theorem
 from tinygpu.proof.assumed import OVER_REALS, Numerics, approximated
 from tinygpu.proof.certificate import Certificate, Entry, entries, sha, spoken_all
+from tinygpu.proof.choice import Covered
 from tinygpu.record import replace
 
 LAW, BY_LAW = "law", "TG560"
+OF_SIZES = "It is about sizes alone: how a machine computes with floats is said of that machine."
 SENTENCE = "Over the reals: the two sides are rounded in other places. NaN and infinities are outside of the statement."
 
 
-def statement(one: Theorem | Lemma, text: str) -> Certificate:
-    """What is certified, without its proof; `text` is the theorem or the lemma with all that it names."""
+def statement(one: Claimed, text: str) -> Certificate:
+    """What is certified, without its proof; `text` is the theorem, the lemma or the choice with all that it names."""
+    if isinstance(one, Choice):
+        where, promises = spoken_all(one.op.where), spoken_all(one.op.promises)
+        return Certificate(one.title, one.said, text, where, promises, Numerics({}, (), False, OF_SIZES), (), source=sha(text))
     sides = (one.left, one.right) if isinstance(one, Theorem) else (one.folded, one.op)
-    where = (*one.left.where, *one.where) if isinstance(one, Theorem) else ()
+    wanted = (*one.left.where, *one.where) if isinstance(one, Theorem) else ()
     functions = {f for op in sides for f in approximated(op)}
     numerics = Numerics({t.name: OVER_REALS for t in sides[0].outputs}, tuple(sorted(functions)), False, SENTENCE)
     return Certificate(
-        one.title, one.said, text, spoken_all(where), spoken_all(sides[0].promises), numerics, (), source=sha(text)
+        one.title, one.said, text, spoken_all(wanted), spoken_all(sides[0].promises), numerics, (), source=sha(text)
     )  # fmt: skip
 
 
-def certify(one: Theorem | Lemma, found: Proved | Meaning, text: str) -> Certificate:
+def certify(one: Claimed, found: Proved | Meaning | Covered, text: str) -> Certificate:
     """`Proved → Certificate`."""
     solver = f"z3 {z3.get_version_string()}"
     return replace(statement(one, text), obligations=(*laws(found), *entries(found.claims)), solver=solver)
 
 
-def differs(found: Certificate, one: Theorem | Lemma) -> tuple[str, ...]:
+def differs(found: Certificate, one: Claimed) -> tuple[str, ...]:
     """What a certificate says of its theorem otherwise than the theorem does."""
     mine = statement(one, found.program)
     names = ("machine", "op", "preconditions", "promises", "numerics", "source", "kernels")
     return tuple(f"its {name} is not that of {one.name}" for name in names if getattr(found, name) != getattr(mine, name))
 
 
-def laws(found: Proved | Meaning) -> tuple[Entry, ...]:
+def laws(found: Proved | Meaning | Covered) -> tuple[Entry, ...]:
     """How often which law."""
     return tuple(Entry(LAW, BY_LAW, f"{name}, {times(n)}", "", LAW) for name, n in found.laws)
 

@@ -17,16 +17,18 @@ from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
 from tinygpu.category.evaluate import number
 from tinygpu.category.term import Term, Var
 from tinygpu.diagnostic import Case, Diagnostic, Label, TinygpuError
+from tinygpu.model.choice import Choice, Claimed
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, Verdict, check
+from tinygpu.proof.choice import Covered, covered, points
 from tinygpu.proof.kernel import BUDGET
 from tinygpu.record import replace
 
-Known: TypeAlias = Proved | Meaning
+Known: TypeAlias = Proved | Meaning | Covered
 LONGEST = 300  # characters of a form
 
 
@@ -54,9 +56,14 @@ def insist(op: Op) -> None:
         raise TinygpuError(found)
 
 
-def judged(one: Theorem | Lemma, budget: int = BUDGET) -> Known | Diagnostic:
+def judged(one: Claimed, budget: int = BUDGET) -> Known | Diagnostic:
     """What is proved, or the message of a refutation or of what is missing."""
-    return _meant(one, budget) if isinstance(one, Lemma) else _same(one, budget)
+    match one:
+        case Choice():
+            return covered(one, budget)
+        case Lemma():
+            return _meant(one, budget)
+    return _same(one, budget)
 
 
 @lru_cache(maxsize=64)  # of a theorem machines ask again
@@ -79,8 +86,10 @@ def as_theorem(lemma: Lemma) -> Theorem:
     return Theorem(lemma.name, lemma.folded, lemma.op, (Var(SIZE) >= 1,))
 
 
-def evaluated(one: Theorem | Lemma) -> tuple[int, int]:
-    """How often both sides are evaluated, at how many sizes, before it is said to be proved."""
+def evaluated(one: Claimed) -> tuple[int, int]:
+    """How often both sides are evaluated, or the cases of a choice, at how many sizes, before it is said to be proved."""
+    if isinstance(one, Choice):
+        return (found := sum(1 for _ in points(one))), found
     sizes = sum(1 for _ in tried(one if isinstance(one, Theorem) else as_theorem(one)))
     return sizes * len(SEEDS), sizes
 

@@ -20,8 +20,7 @@ from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.model.lemma import Lemma
-from tinygpu.model.theorem import Theorem
+from tinygpu.model.choice import Claimed
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
@@ -138,18 +137,17 @@ def asked(question: Question) -> Answer:
 
 
 def stated(task: tuple[str, bool]) -> Statement:
-    """The obligations of a program, a theorem or a lemma that is given as text, and where that is wanted what runs of it say."""
+    """The obligations of a program, a theorem, a lemma or a choice that is given as text, and where that is wanted what runs of it say."""
     text, run = task
     spec = pipeline.load_text(text).spec
-    if not spec.machines:
-        one = spec.stated[-1]
+    if (one := spec.about) is not None:
         return Statement(believed(one), (), Agreement(*evaluated(one)) if run else None)
     (machine,) = spec.machines
     program, via = pipeline.program(machine), machine.op.via
     return Statement(states(program), believed(via) if via else (), rerun(program) if run else None)
 
 
-def believed(one: Theorem | Lemma) -> tuple[Stated, ...]:
+def believed(one: Claimed) -> tuple[Stated, ...]:
     """The laws that a theorem goes by, and the obligations beside them; where it is not proved, that."""
     found = judged(one)
     if isinstance(found, Diagnostic):

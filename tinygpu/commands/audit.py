@@ -97,7 +97,7 @@ def ledgers_of(
 def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -> Ledger:
     """What one machine rests on, as plain data; with `again`, the obligations that one solver alone proved, and whether it was run."""
     n, methods = certificate.numerics, Counter(e.method for e in certificate.obligations)
-    kind = "machine" if subject.program else "theorem"
+    kind = "machine" if subject.program else "theorem" if n.outputs else "choice"  # which is of sizes alone
     found: Ledger = {kind: subject.machine, "op": subject.op, "file": subject.path}
     found |= {
         "outputs": n.outputs,
@@ -125,7 +125,8 @@ def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
     word: Any = "unknown"
     with within(limit):
         if subject.program is None:
-            one = pipeline.load_text(subject.text).spec.stated[-1]
+            one = pipeline.load_text(subject.text).spec.about
+            assert one is not None, "what has no program is one of these"
             found = judged(one)
             if not isinstance(found, Diagnostic):
                 return theorems.certify(one, found, subject.text)
@@ -145,7 +146,7 @@ def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
 def lines(ledgers: Sequence[Ledger], again: Sequence[Replayed]) -> Iterator[str]:
     """Machine by machine, then the total."""
     for one in ledgers:
-        yield f"{one.get('machine') or one['theorem']} : {one['op']}"
+        yield f"{next(one[kind] for kind in ('machine', 'theorem', 'choice') if kind in one)} : {one['op']}"
         for name, text in rows(one):
             yield f"  {name:<{COLUMN}}{text}"
     yield ""
@@ -162,7 +163,8 @@ def rows(one: Ledger) -> Iterator[tuple[str, str]]:
     for output, word in one["outputs"].items():
         by_word.setdefault(word, []).append(output)
     floats = [f"{', '.join(outputs)} {WORDS[word]}" for word, outputs in by_word.items()]
-    yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if one["atomic_sums"] else "")
+    if floats:
+        yield "numbers", "; ".join(floats) + ("; sums of floats in another order at every call" if one["atomic_sums"] else "")
     if one["functions"]:
         yield "functions", f"{', '.join(one['functions'])}: as precise as the libraries are"
     if "via" in one:
@@ -188,8 +190,9 @@ def total(ledgers: Sequence[Ledger]) -> Iterator[str]:
     """How many machines rest on what."""
     methods = sum((Counter(one["methods"]) for one in ledgers), Counter[str]())
     words = Counter(word for one in ledgers for word in one["outputs"].values())
-    theorems = sum("theorem" in one for one in ledgers)
-    said = f"{len(ledgers) - theorems} machines" + (f", {theorems} theorems and lemmas" if theorems else "")
+    theorems, choices = (sum(kind in one for one in ledgers) for kind in ("theorem", "choice"))
+    said = f"{len(ledgers) - theorems - choices} machines" + (f", {theorems} theorems and lemmas" if theorems else "")
+    said += f", {choices} choices" if choices else ""
     yield f"{said}, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
     yield f"  {words.total()} outputs: " + ", ".join(f"{words[w]} {said}" for w, said in WORDS.items())
     yield f"  {sum(one['atomic_sums'] for one in ledgers)} add floats by atomic updates"

@@ -16,7 +16,7 @@ from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
 from tinygpu.commands.first import with_machines
 from tinygpu.commands.make import Made, make, module_name, target
-from tinygpu.commands.specs import among, exit_code, load_all
+from tinygpu.commands.specs import among, choices_among, exit_code, load_all
 from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
         each = spread(jobs) if len(specs) == 1 else map  # several specs are several pieces of work already
-        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each)
+        choices = choices_among(specs[number], asked, arguments.machine)
+        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each, choices)
 
     made = together(len(specs), one, jobs, lambda number: len(specs[number].text))
     results = []

@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
                 keep(spec, believed[-1])
             if style == "human":
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
-                because(theorems.reasons(believed[-1]) if arguments.why in ("theorem", "all") else ())
+                asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
+                because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
@@ -94,7 +95,7 @@ def known_property(arguments: argparse.Namespace) -> None:
         return
     from tinygpu.obligations import PROPERTIES
 
-    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem"})
+    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem", "choice"})
     if why in (*names, "all"):
         return
     if why == "-" or glob.glob(why):
@@ -230,12 +231,20 @@ def finish(
     match style:
         case "human":
             show(problems, style, sources)
-            for what, words in (("lemmas and theorems", [t.word for t in believed]), ("machines", [j.word for j in judged])):
+            stated = (
+                (what, [t.word for t in believed if t.of_sizes is of])
+                for what, of in (("lemmas and theorems", False), ("choices", True))
+            )
+            for what, words in (*stated, ("machines", [j.word for j in judged])):
                 counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
                 if len(words) > 1:
                     print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
         case "json":
-            rows = {"theorems": [t.row for t in believed]} if believed else {}
+            named = (
+                ("theorems", [t.row for t in believed if not t.of_sizes]),
+                ("choices", [t.row for t in believed if t.of_sizes]),
+            )
+            rows = {name: several for name, several in named if several}
             print_json({**rows, "machines": [as_row(j) for j in judged]}, found)
         case "concise":
             for t in believed:

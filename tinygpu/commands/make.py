@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tinygpu import runtime
 from tinygpu.category.deadline import TIME
+from tinygpu.commands import theorems
 from tinygpu.commands.common import bug
 from tinygpu.commands.specs import Judged, judge
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -23,6 +24,7 @@ from tinygpu.record import dataclass, replace
 
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
+    from tinygpu.model.choice import Choice
     from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Each
 
@@ -60,10 +62,19 @@ class Wrong:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIME, raising: bool = True, each: Each = map) -> Made:
-    """One spec proved, printed and read back, its machines by `each`; nothing is printed of it where a machine is not proved, or cannot be built,
-    which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
+def make(
+    path: str,
+    machines: Sequence[Machine],
+    output: str,
+    limit: float = TIME,
+    raising: bool = True,
+    each: Each = map,
+    choices: Sequence[Choice] = (),
+) -> Made:
+    """One spec proved, printed and read back, its machines by `each`, with choices among them; nothing is printed of it where one of these is not proved, or cannot be
+    built, which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
+    from tinygpu.proof.choice import Covered
 
     found, start = dict[int, Part](), perf_counter()
     for number, part in begun(partial(prove, path, limit, raising), machines, each):
@@ -71,12 +82,15 @@ def make(path: str, machines: Sequence[Machine], output: str, limit: float = TIM
             return unmade([*found.values()], part)
         found[number] = part
     parts = [part for _, part in sorted(found.items())]
-    made = Made(tuple((p.title, p.word) for p in parts), tuple(d for p in parts for d in p.diagnostics))
-    ready = [p.built for p in parts if p.built is not None]
-    if not parts or len(ready) < len(parts):
+    decided = [theorems.judge(path, one, limit=limit) for one in choices]
+    verdicts = (*((p.title, p.word) for p in parts), *((c.theorem.title, c.word) for c in decided))
+    said = (*(d for p in parts for d in p.diagnostics), *(d for c in decided for d in c.diagnostics))
+    made = Made(tuple(dict.fromkeys(verdicts)), tuple(dict.fromkeys(said)))  # of a family dtypes say the same
+    ready, covered = [p.built for p in parts if p.built is not None], [c.found for c in decided if isinstance(c.found, Covered)]
+    if not parts or len(ready) < len(parts) or len(covered) < len(decided):
         return made
     place = "the module" if output == "-" else str(target(path, output))
-    read = partial(pipeline.read_back, titled(path), ready, place, each if perf_counter() - start > SOON else map)
+    read = partial(pipeline.read_back, titled(path), ready, place, each if perf_counter() - start > SOON else map, covered)
     whole = attempt(path, raising, partial(pipeline.timely, limit * len(ready), machines[-1], read))
     if isinstance(whole, Wrong):
         return unmade(parts, whole)

@@ -15,17 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu import pipeline, runtime
+from tinygpu.category.dtype import DTYPES
 from tinygpu.commands.subjects import Subject, launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.model.choice import Choice, choices_of
 from tinygpu.model.machine import Machine
+from tinygpu.model.problems import Problems
+from tinygpu.model.served import Instance
 from tinygpu.proof.certificate import misnamed
+from tinygpu.proof.choice import CASES, Covered, covered
 from tinygpu.record import replace
+from tinygpu.syntax import tree
+from tinygpu.syntax.parse import parse
 
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
 
 CODE = "TG824"
-Choice = tuple[str, tuple[tuple[str, str], ...], str]  # a machine's name, its variant, its op
+Listed = tuple[str, tuple[tuple[str, str], ...], str]  # a machine's name, its variant, its op
 TITLE = re.compile(r"Kernels of (.*?), emitted by tinygpu;", re.DOTALL)
 MACHINE = re.compile(
     r"^  (?P<name>\w+)(?:\[(?P<variant>\w+=\w+(?:, \w+=\w+)*)\])? : (?P<op>\w+(?:\[\w+(?:, \w+)*\])?)(?: via \w+)?$",
@@ -54,24 +61,49 @@ def differs(text: str, path: str) -> Diagnostic | None:
 def rewritten(text: str, path: str) -> str | None:
     """What this version writes for the programs that a module names; None where it does not name them, names them otherwise than they are
     named, or they are not proved. Raises TinygpuError where the text, or a program in it, cannot be read."""
-    spec, machines = made_of(text, path)
-    return pipeline.module(spec, machines) if machines else None
+    spec, machines, choices = made_of(text, path)
+    return pipeline.module(spec, machines, choices) if machines else None
 
 
-def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...]]:
-    """The spec that a module names, and its machines, proved again; none where there is anything wrong with one of them."""
-    tree = parsed(path, text)
-    opening = ast.get_docstring(tree) or ""
+def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered, ...]]:
+    """The spec that a module names, its machines and the choices among them, proved again; none where there is anything wrong with one of them."""
+    module = parsed(path, text)
+    opening = ast.get_docstring(module) or ""
     title = TITLE.match(opening)
     if title is None:
-        return "", ()
+        return "", (), ()
     listed = opening[title.end() :].partition("\n\n")[2].partition("\n\n")[0]
     machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
-    return title[1], with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(tree)))
+    built = with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(module)))
+    docstrings = (ast.get_docstring(node) or "" for node in module.body if isinstance(node, ast.FunctionDef))
+    texts = tuple(dict.fromkeys(one.partition(CASES)[2] for one in docstrings if CASES in one))
+    choices = choices_of_texts([b.machine for b in built], texts) if built else ()
+    return title[1], () if choices is None else built, choices or ()
+
+
+def choices_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered, ...] | None:
+    """Choices among machines, from the texts of their cases, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
+    served: dict[str, dict[str, Instance]] = {}
+    for machine in machines:
+        dtypes = tuple(pair for pair in machine.variant if pair[1] in DTYPES)
+        served.setdefault(machine.op.family, {}).setdefault(machine.op.name, Instance(machine.op.meant, dtypes))
+    instances, found, problems = {family: [*ops.values()] for family, ops in served.items()}, list[Choice](), Problems()
+    for text in texts:
+        for one in parse(text).declarations:
+            made = (
+                choices_of(one, instances, machines, [m.name for m in machines], {}, problems)
+                if isinstance(one, tree.Choice)
+                else []
+            )
+            found += made
+            if not made:
+                return None
+    proved = [one for one in map(covered, found) if isinstance(one, Covered)]
+    return tuple(proved) if len(proved) == len(found) else None
 
 
 @lru_cache(maxsize=4)
-def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[str, ...]) -> tuple[Built, ...]:
+def with_docstrings(spec: str, machines: tuple[Listed, ...], docstrings: tuple[str, ...]) -> tuple[Built, ...]:
     """Machines, each with the docstring that holds its programs; none where one is not as it is named, or not proved."""
     found: list[Built] = []
     if len(machines) != len(docstrings):
@@ -79,7 +111,7 @@ def with_docstrings(spec: str, machines: tuple[Choice, ...], docstrings: tuple[s
     for (name, choice, op), docstring in zip(machines, docstrings, strict=True):
         said = launcher(spec, name, docstring)
         assert said.program is not None, "of a launcher"
-        one = Machine(name, replace(said.program.op, name=op), (), variant=choice)
+        one = Machine(name, replace(said.program.op, name=op), (), where=said.program.where, variant=choice)
         made = None if misnamed(one.title, op, said.program) else pipeline.rebuilt(one, said.program, said.alone)
         found += [made] if made else []
     return tuple(found) if len(found) == len(machines) else ()
@@ -101,8 +133,8 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
         if other := differs(text, path):
             out[path] = (other,)
             continue
-        _, machines = made_of(text, path)
-        on_gpu = (*beside(path), *pipeline.validate(text, machines, path))
+        _, machines, choices = made_of(text, path)
+        on_gpu = (*beside(path), *pipeline.validate(text, machines, path, choices))
         out[path] = on_gpu or pipeline.validate_cpu(text, machines, path)
     return out
 

@@ -15,17 +15,21 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
+from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_time, show
 from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, with_sizes
 from tinygpu.commands.data import Given, add_data, arrays, given, known
 from tinygpu.commands.first import MADE, with_machines
-from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, width_of, words
+from tinygpu.commands.specs import Judged, choices_among, exit_code, judge, line, load_sound, names_of, sized, width_of, words
+from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
+    from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
+    from tinygpu.proof.choice import Covered
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 
@@ -35,7 +39,9 @@ Yardsticks = dict[str, tuple[str, float] | None]  # numpy's own call for an op a
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
-    parser.add_argument("words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines to run (all)")
+    parser.add_argument(
+        "words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines or choices to run (all)"
+    )
     add_data(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where to run (a GPU if there is one)")
     parser.add_argument("--seed", type=int, default=0, help="of the random arrays (0)")
@@ -44,6 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tinygpu.proof.choice import Covered
+
     specs, sources = load_sound([arguments.path])
     with Progress() as now:
         here = "" if arguments.device != "cpu" and gpu_arrays() else "cpu"
@@ -55,22 +63,36 @@ def run(arguments: argparse.Namespace) -> int:
     data = given(arguments, sizes)
     machines = sized(specs, names, data.sizes)
     known(machines, data)
-    judged = []
+    chosen = [one for spec in specs for one in choices_among(spec, machines, names)]
+    judged, decided = [], list[Believed]()
     with Progress() as now:
+        for choice in chosen:
+            now(f"checking {choice.title}")
+            decided.append(theorems.judge(arguments.path, choice, limit=arguments.time))
         for number, machine in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             judged.append(judge(arguments.path, machine, limit=arguments.time))
-    show((d for j in judged for d in j.diagnostics), arguments.output_format, sources)
-    width = width_of(machines)
+    found = (*(d for c in decided for d in c.diagnostics), *(d for j in judged for d in j.diagnostics))
+    show(dict.fromkeys(found), arguments.output_format, sources)
+    width = max(width_of(machines), *(len(theorems.heading(c)) for c in chosen), 0)
+    for stated in {c.theorem.name: c for c in decided}.values():  # for each dtype they say the same
+        print(theorems.line(stated, width))
     for one in judged:
         print(line(one, width))
     proved = [j for j in judged if j.word == "proved"]
-    return exit_code([*(j.word for j in judged), *(run_all(proved, data, arguments) if proved else ())])
+    asked = [j.machine for j in proved if not names or {*names} & {*names_of(j.machine)}]
+    covered = [c.found for c in decided if isinstance(c.found, Covered) and c.found.choice.among(j.machine for j in proved)]
+    ran = run_all(proved, asked, covered, data, arguments) if proved else ()
+    return exit_code([*(c.word for c in decided), *(j.word for j in judged), *ran])
 
 
-def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace) -> list[str]:
-    """Build and run every machine on the same arrays; of each the verdict of its comparison."""
+def run_all(
+    judged: Sequence[Judged], asked: Sequence[Machine], choices: Sequence[Covered], data: Given, arguments: argparse.Namespace
+) -> list[str]:
+    """Build machines and choices among them, and run every one that is asked for, and every case of a choice, on the same arrays; of each the verdict of
+    its comparison."""
     from tinygpu import pipeline
+    from tinygpu.commands.cases import runs
     from tinygpu.commands.make import module_name, ready, titled
     from tinygpu.emit.module import launcher_names, surprises
     from tinygpu.run.load import load
@@ -83,22 +105,22 @@ def run_all(judged: Sequence[Judged], data: Given, arguments: argparse.Namespace
     built = pipeline.timely(limit, last, partial(ready, list(judged)))
     if not gpu:
         show((d for one in built for d in surprises(one)), arguments.output_format)
-    text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built))
+    text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built, choices))
     module = load(text, module_name(arguments.path).removesuffix(".py"))
-    names = launcher_names([j.machine for j in judged])
+    names = launcher_names([*(j.machine for j in judged), *(c.choice for c in choices)])
     yardsticks: Yardsticks = {}
     found = []
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
-    width = max(len(j.machine.title) for j in judged)
-    for one, name, made in zip(judged, names, built, strict=True):
-        program = made.program if gpu else made.cpu or made.program
-        a_run = Run(one.machine, program, {}, arguments.seed, data, "gpu" if gpu else "cpu", arguments.time)
+    usual = Run(last, built[0].program, {}, arguments.seed, data, "gpu" if gpu else "cpu", arguments.time)
+    every = [*runs(built, asked, choices, names, usual)]
+    width = max((len(one.machine.title) for one, _ in every), default=0)
+    for a_run, name in every:
         try:
             word, said = run_one(a_run, getattr(module, name), gpu, yardsticks, width)
             print(said, flush=True)
             found.append(word)
         except TinygpuError as error:  # the others are run
-            print(f"  {one.machine.title:<{width}}  not run")
+            print(f"  {a_run.machine.title:<{width}}  not run")
             show(error.diagnostics, arguments.output_format)
             found.append("error")
     return found

@@ -18,7 +18,7 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.theorem import Theorem
 
 if TYPE_CHECKING:
-    from tinygpu.model.lemma import Lemma
+    from tinygpu.model.choice import Claimed
     from tinygpu.model.machine import Launch, Machine, Phase
     from tinygpu.pipeline import Loaded
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "machines",
         nargs="*",
         metavar="MACHINE",
-        help="a machine, an op for all of its machines, a theorem or a lemma (all machines)",
+        help="a machine, an op for all of its machines, a theorem, a lemma or a choice (all machines)",
     )
     parser.add_argument(
         "--cost", nargs="*", metavar="SIZE=VALUE", help="what it moves and computes, predicted, at these sizes (M=4096 N=4096)"
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     return PROVED
 
 
-def theorem_text(spec: Loaded, one: Theorem | Lemma) -> str:
-    """What a theorem or a lemma says, and why it holds: the form that both sides have, which laws lead there, and what had to be shown beside."""
+def theorem_text(spec: Loaded, one: Claimed) -> str:
+    """What a theorem, a lemma or a choice says, and why it holds: the form that both sides have, which laws lead there, and what had to be shown beside."""
     lines = [one.text(spec.spec.tree).rstrip("\n"), "", f"# for {one.sizes}"]
     judged = judge(spec.path, one)
     if judged.word != "proved":

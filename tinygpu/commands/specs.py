@@ -18,6 +18,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
+    from tinygpu.model.choice import Choice
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded, Verdict
@@ -75,7 +76,7 @@ def load_sound(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str]
 
 
 def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Machine], ...]:
-    """The machines of some specs: all, or those of these names, titles, or ops. Raises TG905 for a name that is none of them."""
+    """The machines of some specs: all, or those of these names, titles, ops, or choices. Raises TG905 for a name that is none of them."""
     specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
     if specs and not every:
@@ -83,13 +84,13 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
         raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new FILE --for OP writes one")
     if not names:
         return tuple(every)
-    missing = [n for n in names if not any(n in names_of(m) for _, m in every)]
+    missing = [n for n in names if not any(n in names_of(m, s) for s, m in every)]
     if missing:
         known = ", ".join(dict.fromkeys(m.name for _, m in every)) or "none"
         raise TinygpuError(
             *(Diagnostic("TG905", f"there is no machine {n}", helps=(f"the machines are {known}",)) for n in missing)
         )
-    return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine) for n in names))
+    return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine, spec) for n in names))
 
 
 def op_named(spec: Loaded, name: str | None) -> Op:
@@ -136,9 +137,15 @@ def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagn
         raise
 
 
-def names_of(machine: Machine) -> tuple[str, ...]:
-    """What a machine may be asked for by."""
-    return machine.name, machine.title, machine.op.name, machine.op.family
+def choices_among(spec: Loaded, machines: Sequence[Machine], names: Sequence[str]) -> list[Choice]:
+    """The choices of a spec that some of its machines make: all, or those of these names, or of these ops."""
+    return [one for one in spec.spec.choices if one.among(machines) and (not names or {one.name, one.said} & {*names})]
+
+
+def names_of(machine: Machine, spec: Loaded | None = None) -> tuple[str, ...]:
+    """What a machine may be asked for by; with its spec, also a choice that it is one of."""
+    choices = [one.name for one in spec.spec.choices if machine in (b.machine for b in one.branches)] if spec else []
+    return machine.name, machine.title, machine.op.name, machine.op.family, *choices
 
 
 def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:

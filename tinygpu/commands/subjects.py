@@ -33,7 +33,7 @@ INVALID = "TG910"
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A machine to replay: its program, as text and read; its certificate, if there is one; what does not agree; `promised` is the hash
-    that an emitted module names, `alone` the program of its CPU kernels, and `module` the whole text. A theorem or a lemma has no program."""
+    that an emitted module names, `alone` the program of its CPU kernels, and `module` the whole text. A theorem, a lemma or a choice has no program."""
 
     path: str
     machine: str
@@ -94,7 +94,7 @@ def of_certificate(path: str, text: str) -> Subject:
     try:
         found = read_certificate(text)
         inside = pipeline.load_text(found.program, path)
-        if not inside.machines:
+        if inside.spec.about is not None:
             return _of_theorem(path, found, inside)
         (machine,) = inside.machines
         program = pipeline.program(machine)
@@ -107,18 +107,18 @@ def of_certificate(path: str, text: str) -> Subject:
 
 
 def _of_theorem(path: str, found: Certificate, inside: pipeline.Loaded) -> Subject:
-    """A certificate of a theorem or a lemma, the last that its text states. Raises ValueError."""
+    """A certificate of a theorem, a lemma or a choice, the last that its text states. Raises ValueError."""
     from tinygpu.algebra.certificate import differs
 
-    every = inside.spec.stated
-    if not every or every[-1].text(inside.spec.tree) != found.program:
+    one = inside.spec.about
+    if one is None or one.text(inside.spec.tree) != found.program:
         raise ValueError("its text is not written as it would be")
-    problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in differs(found, every[-1]))
+    problems = tuple(Diagnostic(INVALID, f"{path}: {said}") for said in differs(found, one))
     return Subject(path, found.machine, found.op, found.program, None, found, problems)
 
 
 def _theorems(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
-    """The lemmas and theorems of a spec."""
+    """The lemmas, theorems and choices of a spec."""
     for one in spec.spec.stated:
         text, file = one.text(spec.spec.tree), place(proofs, spec.path, one.title)
         certificate, problems = None, tuple[Diagnostic, ...]()
@@ -133,7 +133,7 @@ def _theorems(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
 
 
 def of_spec(spec: pipeline.Loaded, proofs: Path) -> Iterator[Subject]:
-    """Every theorem, lemma and machine of a spec, with its certificate from the folder of proofs where there is one."""
+    """Every theorem, lemma, choice and machine of a spec, with its certificate from the folder of proofs where there is one."""
     yield from _theorems(spec, proofs)
     for machine in spec.machines:
         program = pipeline.program(machine)

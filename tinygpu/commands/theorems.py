@@ -1,4 +1,4 @@
-"""Theorems and lemmas, as `check` needs them: those of some specs, with their verdicts.
+"""Theorems, lemmas and choices, as `check` needs them: those of some specs, with their verdicts.
 
 Comes in: loaded specs and names. Goes out: a line for each theorem, its messages, its row for a machine that reads. The one idea: a theorem is checked as a machine is, by what it
 says alone, and its verdict is one of the same three words.
@@ -11,22 +11,22 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
+from tinygpu.category.term import text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.choice import Choice, Claimed
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
     from tinygpu.algebra.verdict import Known
-    from tinygpu.model.lemma import Lemma
-    from tinygpu.model.theorem import Theorem
     from tinygpu.pipeline import Loaded
 
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A theorem and what came of checking it; where it is proved, by which laws, with which obligations beside."""
+    """A theorem, or a choice, and what came of checking it; where it is proved, by which laws, with which obligations beside."""
 
     path: str
-    theorem: Theorem | Lemma
+    theorem: Claimed
     word: str
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
@@ -35,27 +35,31 @@ class Believed:
     @property
     def counts(self) -> tuple[int, int]:
         """Instances of laws, and obligations."""
-        return (self.found.steps, len(self.found.claims)) if self.found else (0, 0)
+        return (sum(n for _, n in self.found.laws), len(self.found.claims)) if self.found else (0, 0)
+
+    @property
+    def of_sizes(self) -> bool:
+        """Whether it is a choice, and no theorem or lemma."""
+        return isinstance(self.theorem, Choice)
 
     @property
     def row(self) -> dict[str, object]:
         """As plain data."""
-        row = {"file": self.path, "theorem": self.theorem.name, "about": self.theorem.said}
-        return {
-            **row,
-            "verdict": self.word,
-            "seconds": round(self.seconds, 4),
-            **dict(zip(("laws", "obligations"), self.counts, strict=True)),
-        }
+        one, (laws, obligations) = self.theorem, self.counts
+        found: dict[str, object] = {"verdict": self.word, "seconds": round(self.seconds, 4)}
+        if isinstance(one, Choice):
+            cases = [{"machine": b.machine.name, "where": [text(guard) for guard in b.where]} for b in one.branches]
+            return {"file": self.path, "choice": one.name, "op": one.said, **found, "obligations": obligations, "cases": cases}
+        return {"file": self.path, "theorem": one.name, "about": one.said, **found, "laws": laws, "obligations": obligations}
 
 
-def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Theorem | Lemma], ...]:
-    """The lemmas and theorems of some specs: all, or those of these names or of these ops."""
+def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Claimed], ...]:
+    """The lemmas, theorems and choices of some specs: all, or those of these names or of these ops."""
     every = [(spec, one) for spec in specs for one in spec.spec.stated]
     return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
 
 
-def judge(path: str, theorem: Theorem | Lemma, budget: int | None = None, limit: float = TIME) -> Believed:
+def judge(path: str, theorem: Claimed, budget: int | None = None, limit: float = TIME) -> Believed:
     """Check one theorem, timed, in at most so many seconds."""
     from tinygpu import pipeline
     from tinygpu.proof.kernel import BUDGET
@@ -71,11 +75,11 @@ def judge(path: str, theorem: Theorem | Lemma, budget: int | None = None, limit:
     seconds = time.perf_counter() - start
     if isinstance(found, Diagnostic):
         return Believed(path, theorem, found.verdict, (found,), seconds)
-    return Believed(path, theorem, "proved", (), seconds, found)
+    return Believed(path, theorem, "proved", getattr(found, "dead", ()), seconds, found)
 
 
-def heading(theorem: Theorem | Lemma) -> str:
-    """`flash : attention == attention_flash`, `welford : lemma`."""
+def heading(theorem: Claimed) -> str:
+    """`flash : attention == attention_flash`, `welford : lemma`, `softmax_any : softmax`."""
     return f"{theorem.name} : {theorem.said}"
 
 
@@ -85,7 +89,9 @@ def line(one: Believed, width: int) -> str:
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
     laws, obligations = one.counts
-    return f"{said}  {one.theorem.sizes}  ({laws} laws, {obligations} obligations, {one.seconds:.2f} s)"
+    return (
+        f"{said}  {one.theorem.sizes}  ({'' if one.of_sizes else f'{laws} laws, '}{obligations} obligations, {one.seconds:.2f} s)"
+    )
 
 
 def reasons(one: Believed) -> list[str]:

@@ -20,17 +20,17 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def launcher_source(program: Program, table: Table, header: tuple[str, ...] = ()) -> str:
+def launcher_source(program: Program, table: Table, header: tuple[str, ...] = (), maker: str = "launcher") -> str:
     """`program → source of def NAME(inputs, *, sizes no input tells, out=None, stream=None)`, behind the table that it is made of.
 
     Where launches leave something for later ones, there is also `workspace=None`: like `out`, an array for each, or none, and they are made.
     Where the data is promised something, there is `check_data=False`: with True the promise is checked before anything is launched.
-    `header` are paragraphs of the docstring.
+    `header` are paragraphs of the docstring, and `maker` is what the runtime makes of the table: a `launcher`, or a `chooser` among several.
     """
     name = identifier(program.name)
     body = [*(docstring(*header) if header else []), f"return {name}_launch({', '.join(arguments(program))})"]
     function = block(f"def {name}{signature(program)}", body)
-    made = ["", "", f"{name}_launch = runtime.launcher({name}_spec, globals())"]
+    made = ["", "", f"{name}_launch = runtime.{maker}({name}_spec, globals())"]
     return joined_lines([*_assigned(f"{name}_spec", table), "", "", *function, *made])
 
 

@@ -14,20 +14,23 @@ from functools import cache
 from tinygpu.category.term import Axis, Term, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
+from tinygpu.emit.choice import cases_of, chooser_source, proved, summary
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.python import Lines, docstring, identifiers
 from tinygpu.hardware.arch import CPU
+from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
+from tinygpu.proof.choice import Covered
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
-from tinygpu.schedule.contract import table
+from tinygpu.schedule.contract import Cases, table
 from tinygpu.schedule.cpu import as_it_is
 
 OURS = (
@@ -55,8 +58,8 @@ class Built:
     cpu_limits: tuple[Term, ...] = ()
 
 
-def emit(title: str, machines: Sequence[Built]) -> str:
-    """`machines of one spec → text of a module`, one launcher for each, and short names for the usual choice.
+def emit(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ()) -> str:
+    """`machines of one spec → text of a module`, one launcher for each, one for each choice among them, and short names for what is usual.
 
     `title` says where they come from, for people; the same machines give the same text.
     """
@@ -66,17 +69,23 @@ def emit(title: str, machines: Sequence[Built]) -> str:
     cpu = dict(zip(programs, map(cpu_kernels, alone.values()), strict=True))
     cuda = {name: cuda_kernels(program) for name, program in programs.items()}
     uses = called([*cpu.values(), *(source for sources in cuda.values() for source in sources)])
-    short = aliases(groups([b.machine for b in machines], reserved()), programs, reserved())
-    lines = docstring(*opening(title, machines, uses))
-    lines += [*head(sorted([*programs, *(name for name, _ in short)]), uses), "", ""]
+    chosen = deciders([b.machine for b in machines], choices)
+    public = programs | {one.name: one.program for one in chosen}
+    named = groups([*(b.machine for b in machines), *(one.choice for one in choices)], reserved())
+    short = aliases(named, public, reserved())
+    lines = docstring(*opening(title, machines, uses, [one.choice for one in choices]))
+    lines += [*head(sorted([*public, *(name for name, _ in short)]), uses), "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
         kernels = cuda[name]
         spaces = unpack(alone[name]).workspaces
         keys = [hashlib.sha256(kernel.encode()).hexdigest() for kernel in kernels]
-        launcher = launcher_source(program, table(program, built.limits, spaces, built.cpu_limits, keys), header(built))
+        paragraphs = header(built.machine.op, built.program, built.facts)
+        launcher = launcher_source(program, table(program, built.limits, spaces, built.cpu_limits, keys), paragraphs)
         lines += [_rule(built.machine.heading), ""]
         for text_ in (cached(cpu[name]), *kernels, launcher):
             lines += [text_.strip(), "", ""]
+    for one, choice in zip(chosen, (c.choice for c in choices), strict=True):
+        lines += [_rule(summary(choice)), "", chooser_source(one, choice, header(choice.op, one.program)).strip(), "", ""]
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -109,10 +118,16 @@ def called(texts: Sequence[str]) -> list[str]:
     return sorted({name for one in texts for name in identifiers(one)} & offered())
 
 
-def launcher_names(machines: Sequence[Machine]) -> list[str]:
-    """The name of each machine's launcher in a module of these machines."""
+def launcher_names(machines: Sequence[Machine | Choice]) -> list[str]:
+    """The name of each machine's launcher in a module of these machines, behind which choices stand."""
     names = {id(machine): name for group in groups(machines, reserved()) for name, machine in group.members}
     return [names[id(machine)] for machine in machines]
+
+
+def deciders(machines: Sequence[Machine], choices: Sequence[Covered]) -> tuple[Cases, ...]:
+    """What a module of these machines has of choices among them."""
+    named = proved(choices)
+    return cases_of(machines, named, launcher_names([*machines, *named]))
 
 
 @cache
@@ -121,9 +136,8 @@ def reserved() -> frozenset[str]:
     return frozenset({*OURS, *offered()})
 
 
-def header(built: Built) -> tuple[str, ...]:
-    """The paragraphs of a launcher's docstring: equation, arrays, preconditions, machine, proof."""
-    op, program = built.machine.op, built.program
+def header(op: Op, program: Program, facts: Sequence[str] = ()) -> tuple[str, ...]:
+    """The paragraphs of a launcher's docstring: equation, arrays, preconditions, machine, proof; of `facts` a line each."""
     arrays = [_array(op, t.name) for t in op.tensors] + [_space(w) for w in program.workspaces]
     where = tuple(dict.fromkeys(w for w in (*op.where, *program.where) if not of_data(w)))
     paragraphs = ["\n".join(equations(op.meant)), "\n".join(arrays)]
@@ -133,8 +147,8 @@ def header(built: Built) -> tuple[str, ...]:
         paragraphs.append("Only where " + " and ".join(map(text, where)) + "; anything else is refused.")
     paragraphs.append(promised(program))
     paragraphs.append("\n".join(work(program)))
-    if built.facts:
-        paragraphs.append("\n".join(built.facts))
+    if facts:
+        paragraphs.append("\n".join(facts))
     return tuple(paragraphs)
 
 
@@ -206,9 +220,9 @@ def _rule(title: str) -> str:
     return f"# ── {title} " + "─" * max(3, 124 - len(title))
 
 
-def opening(title: str, machines: Sequence[Built], uses: Sequence[str]) -> list[str]:
+def opening(title: str, machines: Sequence[Built], uses: Sequence[str], choices: Sequence[Choice]) -> list[str]:
     """The module's docstring."""
-    names = "\n".join(f"  {b.machine.heading}" for b in machines)
+    names = "\n".join([*(f"  {b.machine.heading}" for b in machines), *(f"  {summary(one)}" for one in choices)])
     bounds, data = errors(uses), any(way == "arrays" for b in machines for *_, way in rows(b.program))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",

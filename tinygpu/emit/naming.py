@@ -1,6 +1,6 @@
 """What a module calls things: a name for every launcher, and short names for the choices that users do not want to make.
 
-Comes in: machines. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes the first
+Comes in: machines, and choices among them. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes the first
 machine for the dtype of its argument. The one idea: a variant's name says only what tells it from its sisters.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from tinygpu.category.text import unused
 from tinygpu.emit.launcher import quoted
 from tinygpu.emit.python import Lines, block, docstring, identifier
+from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
@@ -30,17 +31,17 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The variants of one machine for one op: launchers by name, in order."""
+    """The variants of one machine, or of one choice, for one op: launchers by name, in order."""
 
     name: str
     op: str
-    members: tuple[tuple[str, Machine], ...]
+    members: tuple[tuple[str, Machine | Choice], ...]
 
 
-def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, ...]:
+def groups(machines: Sequence[Machine | Choice], taken: Collection[str]) -> tuple[Group, ...]:
     """`machines → groups`, in order of first mention; no name is one of `taken`."""
     served: dict[str, set[str]] = {}
-    sorted_out: dict[tuple[str, str], list[Machine]] = {}
+    sorted_out: dict[tuple[str, str], list[Machine | Choice]] = {}
     for machine in machines:
         served.setdefault(machine.name, set()).add(machine.op.family)
         sorted_out.setdefault((machine.name, machine.op.family), []).append(machine)
@@ -50,7 +51,7 @@ def groups(machines: Sequence[Machine], taken: Collection[str]) -> tuple[Group, 
     for (name, op), members in sorted_out.items():
         group = beside(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
         used |= parts(group)
-        names: list[tuple[str, Machine]] = []
+        names: list[tuple[str, Machine | Choice]] = []
         for machine in members:
             own = group if len(members) == 1 else beside(identifier("_".join([group, *_choices(machine, members)])), used)
             used |= parts(own)
@@ -73,7 +74,7 @@ def beside(name: str, used: set[str]) -> str:
     return unused(name, {one.removesuffix(part) for one in used for part in PARTS if one.endswith(part)}, "_")
 
 
-def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
+def _choices(machine: Machine | Choice, sisters: Sequence[Machine | Choice]) -> list[str]:
     """What tells a variant from the others: `f16` for a dtype, `BM64` for a param."""
     words = []
     for key, value in machine.variant:
@@ -83,13 +84,14 @@ def _choices(machine: Machine, sisters: Sequence[Machine]) -> list[str]:
 
 
 def aliases(found: Sequence[Group], programs: dict[str, Program], kept: frozenset[str]) -> list[tuple[str, Lines]]:
-    """Short names and their text: a group's name for its variants, then an op's name for its first group, where they are free.
+    """Short names and their text: a group's name for its variants, then an op's name for its first choice, or else its first group, where they are free.
     Names that are `kept` are the module's own."""
     out: list[tuple[str, Lines]] = []
     taken = set(kept).union(*(parts(name) for group in found for name, _ in group.members))
     first: dict[str, Group] = {}
-    for group in found:
+    for group in sorted(found, key=lambda one: not isinstance(one.members[0][1], Choice)):
         first.setdefault(group.op, group)
+    for group in found:
         if len(group.members) > 1:
             chosen = choice(group, group.name, programs)
             if chosen:

@@ -13,6 +13,7 @@ from tinygpu.category.dtype import PACKED, STORAGE
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
+from tinygpu.model.choice import Choice, Claimed, choices_of
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
@@ -45,7 +46,7 @@ from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, its theorems and lemmas, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    that it declares, its theorems, lemmas and choices, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
@@ -53,12 +54,18 @@ class Spec:
     warnings: tuple[Diagnostic, ...] = ()
     theorems: tuple[Theorem, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
+    choices: tuple[Choice, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     @property
-    def stated(self) -> tuple[Theorem | Lemma, ...]:
-        """The lemmas, then the theorems."""
-        return (*self.lemmas, *self.theorems)
+    def stated(self) -> tuple[Claimed, ...]:
+        """The lemmas, then the theorems, then the choices; of a choice for several dtypes, which are told apart by the same sizes, the first one."""
+        return (*self.lemmas, *self.theorems, *[*{one.name: one for one in reversed(self.choices)}.values()][::-1])
+
+    @property
+    def about(self) -> Claimed | None:
+        """What a text is about that is made for one of these; None for that of a machine."""
+        return self.stated[-1] if self.stated and (self.choices or not self.machines) else None
 
     def op(self, name: str) -> Op:
         """The op of that name. Raises KeyError."""
@@ -84,7 +91,7 @@ def elaborate(file: tree.File) -> Spec:
     machines: list[Machine] = []
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
-    kinds_of_names = (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
+    kinds_of_names = (tree.Op | tree.Machine | tree.Choice | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
     for kinds in kinds_of_names:  # what is served or folded with, what is called, what is proved
         seen: dict[str, Span] = {}
         for one in every.declarations:
@@ -99,9 +106,14 @@ def elaborate(file: tree.File) -> Spec:
             made = _machines(declaration, instances, params, problems, instructions)
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
+    declared_choices = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Choice) and d.name not in names.wrong)
+    tried = {d.name for d in file.declarations if isinstance(d, tree.Machine)}
+    choices = tuple(
+        c for d in declared_choices for c in choices_of(d, served, machines, tried, known[0] if known else {}, problems)
+    )
     ops = tuple(i.op for several in served.values() for i in several or ())
     stated = tuple(one for one in theorems.values() if one is not None)
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, file)
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, file)
     problems.stop(spec)
     return spec
 
@@ -149,7 +161,7 @@ def _passed(ops: Iterable[Op], problems: Problems) -> None:
 
 
 def _once(
-    declaration: tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
+    declaration: tree.Op | tree.Machine | tree.Choice | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
     names: dict[str, Span],
     problems: Problems,
 ) -> None:

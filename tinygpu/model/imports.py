@@ -1,7 +1,7 @@
 """Imports: the declarations of other files, in the place of `import "…"`.
 
-Comes in: the tree of a file, with the path that it was read from. Goes out: the tree with everything that it imports; a file's machines are its
-own, and stay there. The one idea: names are one flat space, also across files; a declaration's span says which file it is of.
+Comes in: the tree of a file, with the path that it was read from. Goes out: the tree with everything that it imports; a file's machines, and choices
+among them, are its own, and stay there. The one idea: names are one flat space, also across files; a declaration's span says which file it is of.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from tinygpu.syntax.files import LIBRARY, beside, meant, place, read_text
 from tinygpu.syntax.parse import parse
 
 Declared: TypeAlias = (
-    tree.Op | tree.Machine | tree.Theorem | tree.Lemma | tree.Scheme | tree.Monoid | tree.Param | tree.Def | tree.Instruction
+    tree.Op
+    | tree.Machine
+    | tree.Choice
+    | tree.Theorem
+    | tree.Lemma
+    | tree.Scheme
+    | tree.Monoid
+    | tree.Param
+    | tree.Def
+    | tree.Instruction
 )
 
 
@@ -60,7 +69,7 @@ class Files:
         for one in file.declarations:
             if isinstance(one, tree.Import):
                 yield from self.imported(one, path, (*importing, here))
-            elif not (importing and isinstance(one, tree.Machine)):
+            elif not (importing and isinstance(one, tree.Machine | tree.Choice)):
                 yield one
 
     def imported(self, one: tree.Import, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:

@@ -7,7 +7,7 @@ alone, so the claim is translated once, and every question has a fresh solver.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +64,11 @@ def smallest(program: Program, open: Open, budget: int = BUDGET) -> dict[str, in
         if verdict == z3.sat:
             return model
     return open.model
+
+
+def least(claim: Obligation, names: Sequence[str], model: Mapping[str, int], budget: int = BUDGET) -> dict[str, int]:
+    """The smallest sizes at which a claim about sizes is false, as far as the solver says so; those of a model where it does not."""
+    return dict(_smallest(claim, tuple((name, model.get(name, 1)) for name in names), budget)[0])
 
 
 @lru_cache(maxsize=256)

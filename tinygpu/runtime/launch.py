@@ -47,12 +47,8 @@ def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     ]
 
     def first(*given: Any) -> Any:
-        text, file, made = "\n".join(_source(spec)), f"<the launcher {name}>", dict[str, Any]()
-        linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # so that a traceback shows the check
-        exec(compile(text, file, "exec"), globals(), made)
-        home[f"{name}_launch"] = call = made["made"](
-            home[f"{name}_cpu"], spec["promises"], *([_Maps(spec)] if described else []), *cuda
-        )
+        made = _compiled(name, _source(spec))
+        home[f"{name}_launch"] = call = made(home[f"{name}_cpu"], spec["promises"], *([_Maps(spec)] if described else []), *cuda)
         call.cuda = cuda
         return call(*given)
 
@@ -60,17 +56,29 @@ def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     return first
 
 
+def _compiled(name: str, lines: Iterator[str]) -> Callable[..., Any]:
+    """The function `made` of a text."""
+    text, file, made = "\n".join(lines), f"<the launcher {name}>", dict[str, Any]()
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # so that a traceback shows the check
+    exec(compile(text, file, "exec"), globals(), made)
+    return made["made"]  # type: ignore[no-any-return]
+
+
 def _source(spec: _Spec) -> Iterator[str]:
     """The text of a launcher: `in_` are arguments, `v_` what is seen of them, `n_` sizes; so no name of a user's is in the way."""
-    arguments = [f"in_{name}" for name in spec["inputs"]] + [f"n_{s}" for s in spec["sizes"] if s not in spec["solved"]]
-    arguments += ["out", "stream", *["workspace"] * bool(spec["workspaces"]), *["check_data"] * bool(spec["promises"])]
     given = ["cpu", "promises", *["maps"] * bool(spec.get("maps")), *(f"cuda_{n}" for n in range(len(spec["launches"])))]
     yield f"def made({', '.join(given)}):"
-    yield f"    def launch({', '.join(arguments)}):"
+    yield f"    def launch({', '.join(_arguments(spec, 'workspace'))}):"
     for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _on_cpus, _on_gpus):
         yield from ("        " + line for line in part(spec))
     yield f"        return {_result(spec)}"
     yield "    return launch"
+
+
+def _arguments(spec: _Spec, workspace: str) -> list[str]:
+    """What a launcher is given, by place; what is said of `workspace` where it has one."""
+    arguments = [f"in_{name}" for name in spec["inputs"]] + [f"n_{s}" for s in spec["sizes"] if s not in spec["solved"]]
+    return [*arguments, "out", "stream", *[workspace] * bool(spec["workspaces"]), *["check_data"] * bool(spec["promises"])]
 
 
 def _inputs(spec: _Spec) -> Iterator[str]:
@@ -268,7 +276,6 @@ def _with_memory(spec: _Spec) -> list[str]:
 
 
 def _lying(spec: _Spec, name: str) -> str:
-    """What is said of an array that may lie in memory as it likes."""
     return ", True" if name in spec.get("strided", ()) else ""
 
 

@@ -65,7 +65,46 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
         ),
         **({"turns": turns} if any(turns) and keys else {}),
         **({"maps": found} if (found := maps(program)) and keys else {}),
-        **({"clusters": near} if max(near := tuple(threads_of(one.ranks) for one in program.launches)) > 1 and keys else {}),
+        **(
+            {"clusters": near}
+            if max((near := tuple(threads_of(one.ranks) for one in program.launches)), default=1) > 1 and keys
+            else {}
+        ),
+    }
+
+
+CHOSEN = (
+    "name",
+    "inputs",
+    "outputs",
+    "strided",
+    "workspaces",
+    "sizes",
+    "solved",
+    "where",
+    "promises",
+)  # what is looked at before a case is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """What the launcher of a choice is made of: its op as a program without launches, and of each case when it is taken, with the launcher that is called."""
+
+    program: Program
+    cases: tuple[tuple[tuple[Term, ...], str], ...]
+
+    @property
+    def name(self) -> str:
+        """The launcher's."""
+        return self.program.name
+
+
+def table_of_cases(one: Cases) -> Table:
+    """`cases → all that a launcher has to know of them`: of the op what every launcher looks at before anything else."""
+    whole = table(one.program, (), (), (), ())
+    return {
+        **{key: whole[key] for key in CHOSEN if key in whole},
+        "cases": tuple((_words(where), name) for where, name in one.cases),
     }
 
 

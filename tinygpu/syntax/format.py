@@ -54,7 +54,7 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
             rows = block(show(declaration), inner, declaration.span, 0, comments, flat=False)
-        case tree.Lemma(meanings=parts) | tree.Scheme(rows=parts):
+        case tree.Lemma(meanings=parts) | tree.Scheme(rows=parts) | tree.Choice(branches=parts):
             rows = block(show(declaration), _sides(parts, comments), declaration.span, 0, comments, flat=False)
         case tree.Machine() | tree.Instruction():
             rows = _rows(declaration, 0, comments)

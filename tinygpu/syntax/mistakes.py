@@ -82,6 +82,12 @@ class Stop:
         number = source.line(self.previous.start) if self.previous else 0
         return next((w.text for w in self.words[: self.at] if w.kind != NEWLINE and source.line(w.start) == number), "")
 
+    def declaration(self, source: Source) -> str:
+        """The first word of the declaration, which begins a line."""
+        return next(
+            (w.text for w in reversed(self.words[: self.at]) if source.span(w.start, w.end).column == 1 and w.kind == WORD), ""
+        )
+
 
 def place_of(unexpected: Unexpected, source: Source, begin: int) -> Stop:
     """The place of a word in a text that the parser reads from `begin` on."""
@@ -166,6 +172,7 @@ class Mistake:
     line: tuple[str, ...] = ()
     fits: str = ""
     inside: str = ""
+    of: tuple[str, ...] = ()
     point: str = "after"
     words: tuple[str, ...] = ()
     states: frozenset[int] | None = None
@@ -178,7 +185,7 @@ def mistakes() -> tuple[Mistake, ...]:
 
 
 def _mistake(entry: dict[str, Any]) -> Mistake:
-    free = any(key in entry for key in ("anywhere", "before", "line", "fits", "inside")) and not entry.get("state")
+    free = any(key in entry for key in ("anywhere", "before", "line", "fits", "inside", "of")) and not entry.get("state")
     states = None if free else frozenset(_state(example) for example in entry["examples"])
     parts: dict[str, Any] = {
         key: one if isinstance(one, str) else tuple(one) for key, one in entry.items() if key not in ("anywhere", "state")
@@ -224,6 +231,7 @@ def _meets(mistake: Mistake, place: Stop, source: Source) -> bool:
         and (not mistake.before or (place.previous is not None and not _names(place.previous).isdisjoint(mistake.before)))
         and (not mistake.inside or (bool(place.open) and place.open[-1].kind == mistake.inside))
         and (not mistake.line or place.line(source) in mistake.line)
+        and (not mistake.of or place.declaration(source) in mistake.of)
         and (not mistake.fits or mistake.fits in place.accepted)
     )
 

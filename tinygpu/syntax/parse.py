@@ -185,7 +185,7 @@ def _bearable(source: Source, begin: int) -> Iterator[Token]:
 def _next_declaration(text: str, offset: int, begin: int) -> int | None:
     """Where to read on after a mistake: the next declaration at the start of a line, behind `begin`; it may be the mistake's own line."""
     line = text.rfind("\n", 0, offset) + 1
-    match = re.compile(r"^(?:op|machine|theorem|lemma|scheme|monoid|param|def|import)\b", re.MULTILINE).search(
+    match = re.compile(r"^(?:op|machine|choice|theorem|lemma|scheme|monoid|param|def|import)\b", re.MULTILINE).search(
         text, max(line, begin + 1)
     )
     return match and match.start()
