@@ -83,7 +83,7 @@ def stayed(state: State, number: int, op: Op, sizes: Mapping[str, int], chance: 
     closed = replace(nest, cuts=cuts, said=said)
     bound = tree.Binary("<=", tree.Name(end.name), tree.Number(str(number_ * rest)))
     nests = (*state.nests[:number], closed, *state.nests[number + 1 :])
-    return Launches(nests, state.via, (*state.where, bound), state.device)
+    return Launches(nests, state.via, tuple(dict.fromkeys((*state.where, bound))), state.device)
 
 
 def restated(nest: Nest, chance: Random, device: str) -> Restate | None:

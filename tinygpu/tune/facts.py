@@ -7,6 +7,7 @@ a product, whose elements are read again and again, is a launch by itself.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import combinations
 
 from tinygpu.category.term import Axis, Const, Fold, Read, Term, Var, outermost_folds, reads, variables, walk
@@ -30,8 +31,7 @@ class Group:
     @property
     def along(self) -> dict[str, str]:
         """The indices that prefixes go along, by those of the prefixes, which have no place of their own."""
-        found = (p for e in self.equations for p in prefixes(e).values()) if self.scans else ()
-        return {p.index: p.bound for p in found}
+        return _along(self.equations) if self.scans else {}
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -60,6 +60,12 @@ class Group:
         return index in self.along.values() or any(a.name == index for e in self.equations for a in folded(e))
 
 
+@lru_cache(1 << 10)
+def _along(equations: tuple[Equation, ...]) -> dict[str, str]:
+    return {p.index: p.bound for e in equations for p in prefixes(e).values()}
+
+
+@lru_cache(1 << 12)
 def folded(equation: Equation) -> tuple[Axis, ...]:
     """The axes of its folds."""
     return tuple(a for t in walk(equation.value) if isinstance(t, Fold) for a in t.axes)
@@ -100,11 +106,14 @@ def groups(op: Op, together: bool = True, scans: bool = True) -> tuple[Group, ..
     )
 
 
-def group_of(op: Op, names: Collection[str]) -> Group:
+@lru_cache(1 << 10)
+def group_of(op: Op, names: tuple[str, ...]) -> Group:
     """A launch of the equations of some names; of all of them where there are none."""
     named, light = _named(op)
-    mine = [e for e in named if e.target not in light and (not names or e.target in names)]
-    return Group(tuple(replace(e, value=put_in(e.value, light)) for e in mine), tuple(names))
+    mine = [e for e in named if not names or e.target in names]
+    here = {r.tensor for e in mine for r in reads(e.value)} & {e.target for e in mine}
+    inside = {target: e for target, e in light.items() if target in here}
+    return Group(tuple(replace(e, value=put_in(e.value, inside)) for e in mine if e.target not in inside), names)
 
 
 def _named(op: Op) -> tuple[list[Equation], dict[str, Equation]]:

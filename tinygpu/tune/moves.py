@@ -8,10 +8,11 @@ walk of any length ends in a machine.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from random import Random
 
 from tinygpu.model.op import Op
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.tune.actions import Action, Carry, Edit, Launches, Merge, Number, Say, Split, Swap, Unsay, done, free_name
 from tinygpu.tune.clauses import restated, sayable, stayed
 from tinygpu.tune.facts import Group, Names, folded, group_of, groups
@@ -45,14 +46,17 @@ class Space:
         """Each element on the grid, each fold in time; on a GPU the last index of a launch is shared out to a block of threads."""
         op = op or self.op
         parts = groups(op, together)
-        via = op.via.name if op.via else ""
-        return State(op.family, tuple(self._plain(op, g, len(parts) > 1) for g in parts), self.device, via)
+        return State(op.family, tuple(self._plain(op, g, len(parts) > 1) for g in parts), self.device, _via(op))
 
     @property
     def starts(self) -> tuple[State, ...]:
+        """Where a search may begin."""
+        return _starts(self)
+
+    def begun(self) -> tuple[State, ...]:
         """The identities, and what rules make: of the op, and of the other sides."""
         every = [self.identity(op, together) for op in (self.op, *self.sides) for together in (True, False)]
-        every += [state for op in (self.op, *self.sides) for state in first(op, self.device)]
+        every += [replace(s, via=_via(op)) for op in (self.op, *self.sides) for s in first(op, self.device)]
         return tuple(s for s in dict.fromkeys(every) if self.legal(s))
 
     def _plain(self, op: Op, group: Group, several: bool) -> Nest:
@@ -99,7 +103,8 @@ class Space:
         """An edit of a launch, legal or not."""
         op, nest = self.of(state), state.nests[number]
         group = group_of(op, nest.equations)
-        index, cut = chance.choice([(i, c) for i, c in nest.cuts if i in group.indices] or nest.cuts)
+        mine = group.indices
+        index, cut = chance.choice([(i, c) for i, c in nest.cuts if i in mine] or nest.cuts)
         place = chance.randrange(len(cut))
         turn = chance.randint(0, len(nest.order))
         match chance.choice(KINDS):
@@ -121,6 +126,16 @@ class Space:
             case "restate" | "unsay" as word if nest.said:
                 return restated(nest, chance, state.device) if word == "restate" else Unsay(chance.randrange(len(nest.said)))
         return None
+
+
+@lru_cache(16)
+def _starts(space: Space) -> tuple[State, ...]:
+    return space.begun()
+
+
+def _via(op: Op) -> str:
+    """The theorem by which an op is another one."""
+    return op.via.name if op.via else ""
 
 
 def _levels(device: str) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ Comes in: a launch, its equations, a device. Goes out: a `Placed`, of which rule
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 
 from tinygpu.category.term import Var, reads, variables
 from tinygpu.model.op import Op
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, folded
 from tinygpu.tune.state import BOX, CPU, Factor, Nest
@@ -28,6 +29,7 @@ class Placed:
     group: Group
     device: str
     op: Op
+    bounds: Mapping[str, int] = field(default_factory=dict)  # of sizes
 
     @property
     def outputs(self) -> frozenset[str]:

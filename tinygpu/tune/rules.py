@@ -8,12 +8,13 @@ the checker refuses all the same is a rule that is missing here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import prod
+from collections.abc import Callable, Iterator, Mapping
+from math import inf, prod
 
+from tinygpu.category.term import Const, Term, Var
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, group_of
+from tinygpu.tune.facts import Group, folded, group_of
 from tinygpu.tune.placed import Placed
 from tinygpu.tune.state import BOX, CPU, State
 
@@ -138,6 +139,22 @@ def around_box(it: Placed) -> bool:
     return inside and not any(i in mine for i, *_ in it.carried(*WIDE)) and all(args == (tree.Number("8"),) for args in pads)
 
 
+def ends_covered(it: Placed) -> bool:
+    """An index of which every digit has an extent goes as far as its size may."""
+    ended = [(i, prod(f.extent or 1 for f in cut)) for i, cut in it.nest.cuts if all(f.extent is not None for f in cut)]
+    ends = {a.name: a.extent for e in it.op.equations for a in (*e.axes, *folded(e))}
+    return all(_end(ends[i], it.bounds) <= reach for i, reach in ended if i in ends)
+
+
+def _end(extent: Term, bounds: Mapping[str, int]) -> float:
+    match extent:
+        case Const(value=value):
+            return int(value)
+        case Var(name=name):
+            return bounds.get(name, inf)
+    return inf
+
+
 Rule = tuple[str, Callable[[Placed], bool]]
 RULES: tuple[Rule, ...] = (
     ("a factor without an extent is carried by grid, core or time", open_outside),
@@ -155,6 +172,7 @@ RULES: tuple[Rule, ...] = (
     ("tiles of a loop take turns alike", in_slots),
     ("a swizzle is of rows of a power of two", swizzled),
     ("no loop goes along what is kept", kept_still),
+    ("an index that ends at a number covers its size", ends_covered),
     ("a box is an instruction's", boxed),
     ("around a box are registers and time", around_box),
 )
@@ -162,8 +180,10 @@ RULES: tuple[Rule, ...] = (
 
 def broken(state: State, op: Op) -> Iterator[str]:
     """The rules that some launch of a state breaks."""
+    bounds = {e.left.name: int(e.right.text) for e in state.where if isinstance(e, tree.Binary) and e.op == "<="
+              and isinstance(e.left, tree.Name) and isinstance(e.right, tree.Number)}  # fmt: skip
     for nest, group in zip(state.nests, matching(state, op), strict=True):
-        it = Placed(nest, group, state.device, op)
+        it = Placed(nest, group, state.device, op, bounds)
         yield from (sentence for sentence, holds in RULES if not holds(it))
 
 
