@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded
     from tinygpu.tune.search import Outcome
-    from tinygpu.tune.trial import Kernel
+    from tinygpu.tune.trial import Said
 
 EXAMPLE = "tinygpu tune specs/matmul.tgpu --op matmul M=512 N=512 K=512 --budget 120"
 USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; seconds; machines
@@ -75,7 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         engine = ENGINES[arguments.engine](
             Space(op, arguments.device), Random(arguments.seed), lambda state: predicted(state, op, sizes)
         )
-        search = Search(op, text_of(op), sizes, engine, store, rival, arguments.device, now)
+        assert rival.kernel is not None
+        search = Search(op, text_of(op), sizes, engine, store, rival.kernel, arguments.device, rival.seconds, now)
+        search.layouts[rival.layout] = 1.0
         with interrupts() as stopped:
             search.stopped = stopped
             found = search.run(arguments.budget)
@@ -171,8 +173,8 @@ def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
     return found
 
 
-def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Kernel, str]:
-    """The kernel of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
+def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Said, str]:
+    """What is known of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
     from tinygpu.tune.trial import Job, attempted
 
     text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op)}"
@@ -181,7 +183,7 @@ def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> 
     if said.kernel is None or said.seconds is None:
         title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
         raise TinygpuError.of("TG914", title, help="name a machine of the spec with --rival, or other sizes")
-    return said.kernel, name
+    return said, name
 
 
 def told(found: Outcome, op: Op, sizes: dict[str, int], incumbent: str) -> str:

@@ -55,9 +55,11 @@ class Search:
     store: Store
     incumbent: Kernel
     device: str = ""
+    seconds: float | None = None  # of the incumbent
     say: Callable[[str], None] = lambda _: None
     stopped: Callable[[], bool] = lambda: False
     kernels: dict[str, Kernel] = field(default_factory=dict)
+    layouts: dict[str, float] = field(default_factory=dict)  # ratios by what a CPU runs
 
     def run(self, budget: float) -> Outcome:
         """Try for so many seconds, then race."""
@@ -90,8 +92,8 @@ class Search:
             self.store.add(place, machine, said)
             out.verdicts[said.verdict] += 1
             self.engine.tell(state, said.ratio)
-            if said.ratio is not None:
-                ratios[machine] = said.ratio
+            if said.ratio is not None and said.verdict == "proved":
+                ratios[machine] = self.layouts[said.layout] = said.ratio
             best = min(ratios.values(), default=0.0)
             self.say(f"{sum(out.verdicts.values())} tried, the best at {best:.2f} of the incumbent's time in one trial")
 
@@ -103,7 +105,9 @@ class Search:
                 self.engine.tell(state, ratio)
 
     def _tried(self, machine: str, limit: float) -> Said:
-        said = attempted(Job(f"{self.text}\n\n{machine}", CANDIDATE, self.sizes, self.incumbent), limit)
+        said = attempted(
+            Job(f"{self.text}\n\n{machine}", CANDIDATE, self.sizes, self.incumbent, below=self.seconds, timed=self.layouts), limit
+        )
         if said.kernel is not None:
             self.kernels[machine] = said.kernel
         return said

@@ -42,11 +42,13 @@ class Job:
     sizes: Mapping[str, int]
     rival: Kernel | None = None
     seconds: float = 0.8
+    below: float | None = None  # the incumbent's seconds: what cannot take less is not timed
+    timed: Mapping[str, float] = field(default_factory=dict)  # ratios by layout: what a CPU runs alike is not timed again
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of a candidate: a verdict, or `late`, `crash`, `wrong`; its time as a part of the incumbent's, its seconds, and what each step took."""
+    """What is known of a candidate: a verdict, or `bounded`, `same`, `late`, `crash`, `wrong`; its time as a part of the incumbent's, its seconds, and what each step took."""
 
     verdict: str
     why: str = ""
@@ -55,6 +57,7 @@ class Said:
     rounds: int = 0
     kernel: Kernel | None = None
     steps: Mapping[str, float] = field(default_factory=dict)
+    layout: str = ""
 
 
 def attempted(job: Job, limit: float) -> Said:
@@ -67,7 +70,9 @@ def attempted(job: Job, limit: float) -> Said:
         verdict = "late"
     known = {name: found.get(name) for name in ("ratio", "seconds", "kernel")}
     steps = {name: value for name, value in found.items() if name in ("check", "emit", "compile")}
-    return Said(verdict, str(found.get("error", found.get("why", ""))), rounds=int(found.get("rounds", 0)), steps=steps, **known)
+    why, layout = (str(found.get(name, "")) for name in ("why", "layout"))
+    why = str(found.get("error", why))
+    return Said(verdict, why, rounds=int(found.get("rounds", 0)), steps=steps, layout=layout, **known)
 
 
 def in_process(work: Callable[[Callable[..., None]], None], limit: float) -> dict[str, Any]:
@@ -116,6 +121,7 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
     from tinygpu import pipeline
     from tinygpu.diagnostic import TinygpuError
     from tinygpu.emit.module import launcher_names
+    from tinygpu.tune.prune import layout, slower
 
     start = time.perf_counter()
     try:
@@ -130,7 +136,16 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
         return
     say(verdict="proved", check=time.perf_counter() - start)
     start = time.perf_counter()
-    text = pipeline.module(job.machine, [pipeline.built(verdict, machine)])
+    built = pipeline.built(verdict, machine)
+    key = layout(runs := built.cpu or built.program)
+    say(layout=key)
+    if key in job.timed:
+        say(verdict="same", why="a CPU runs it as it runs one that was timed", ratio=job.timed[key])
+        return
+    if why := slower(runs, job.sizes, job.below):
+        say(verdict="bounded", why=why)
+        return
+    text = pipeline.module(job.machine, [built])
     kernel = Kernel(text, launcher_names([machine])[0])
     say(kernel=kernel, emit=time.perf_counter() - start)
     calls = prepared((kernel, *((job.rival,) if job.rival else ())), machine.op, job.sizes, say)
