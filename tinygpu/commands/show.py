@@ -38,7 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cost", nargs="*", metavar="SIZE=VALUE", help="what it moves and computes, predicted, at these sizes (M=4096 N=4096)"
     )
     parser.add_argument(
-        "--device", metavar="NAME", help="with --cost: on a device (h100, a100, rtx4090, …) or an architecture (sm_90)"
+        "--device",
+        metavar="NAME",
+        help="with --cost: on a device (h100, a100, rtx4090, …), an architecture (sm_90, cpu) or a CPU (cpu-avx2, a file of your own)",
+    )
+    parser.add_argument(
+        "--peaks", nargs="+", default=[], metavar="PEAK=VALUE", help="with a CPU: what yours does (cores=2 clock_hertz=3.5e9)"
     )
     parser.add_argument("--work", action="store_true", help="the work object, and where each index goes")
     parser.add_argument(
@@ -58,8 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         from tinygpu.commands.costs import costs
 
         return costs(arguments, specs, sources)
-    if arguments.device is not None:
-        raise TinygpuError.of("TG905", "--device goes with --cost", help="say --cost --device NAME")
+    if arguments.device is not None or arguments.peaks:
+        raise TinygpuError.of("TG905", "--device and --peaks go with --cost", help="say --cost --device NAME")
     stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
     pages = [(spec, one) for spec, one in stated(specs, ()) if one.name in arguments.machines]
     names = [name for name in arguments.machines if name not in {one.name for _, one in pages}]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tinygpu.tune.hosts import Workers
     from tinygpu.tune.search import Outcome
     from tinygpu.tune.store import Store
-    from tinygpu.tune.trial import Kernel
+    from tinygpu.tune.trial import Said
 
 EXAMPLE = "tinygpu tune specs/matmul.tgpu --op matmul M=512 N=512 K=512 --budget 120"
 USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; seconds; machines
@@ -112,19 +112,10 @@ def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[st
         cost = lambda state: predicted(state, space.of(state), sizes)  # noqa: E731
         engine = ENGINES[arguments.engine](space, Random(arguments.seed), cost)
         with interrupts() as stopped:
-            search = Search(
-                op,
-                text_of(op, *space.sides),
-                sizes,
-                engine,
-                store,
-                rival,
-                arguments.device,
-                now,
-                stopped,
-                workers=working,
-                cost=cost,
-            )
+            assert rival.kernel is not None
+            text, layouts = text_of(op, *space.sides), {rival.layout: 1.0}
+            search = Search(op, text, sizes, engine, store, rival.kernel, arguments.device, rival.seconds, now, stopped)
+            search.workers, search.cost, search.layouts = working, cost, layouts
             return search.run(arguments.budget), name
 
 
@@ -165,8 +156,8 @@ def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
     return found
 
 
-def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Kernel, str]:
-    """The kernel of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
+def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> tuple[Said, str]:
+    """What is known of a machine of the spec, or of one that rules make. Raises TinygpuError where it is none."""
     from tinygpu.tune.trial import Job, attempted
 
     text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op, device='cpu')}"
@@ -175,4 +166,4 @@ def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> 
     if said.kernel is None or said.seconds is None:
         title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
         raise TinygpuError.of("TG914", title, help="name a machine of the spec with --rival, or other sizes")
-    return said.kernel, name
+    return said, name

@@ -16,10 +16,12 @@ from tinygpu.cost.counted import NOTHING, Count, Counter, added, size_of
 from tinygpu.cost.operations import KINDS, flops_of
 from tinygpu.cost.sites import BEHIND, MEETINGS, Access, Site, Work, sites
 from tinygpu.cost.underway import Underway, underway
+from tinygpu.cost.vectors import at_width, in_memory, made
 from tinygpu.cost.warps import Tally, known, tally
 from tinygpu.derive.unpack import unpack
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import Span
+from tinygpu.hardware.processor import Processor
 from tinygpu.program.arrays import arrays, shared_places
 from tinygpu.program.step import Launch, Program, arrays_in
 from tinygpu.record import dataclass
@@ -52,7 +54,8 @@ class Line:
 
     @property
     def shared(self) -> bool:
-        return self.access.array.owner == "block"
+        """Whether it is of a block's memory, or of a core's own."""
+        return self.access.array.owner != "grid"
 
     @property
     def copied(self) -> bool:
@@ -134,13 +137,17 @@ class Cost:
         return known(f.once for f in self.flows if f.role != "workspace")  # type: ignore[no-any-return]
 
 
-def measure(program: Program, sizes: Mapping[str, int]) -> Cost:
-    """`program × sizes → cost`."""
-    program = unpack(program)
-    taken = takes_wide(program, sizes)
+def measure(program: Program, sizes: Mapping[str, int], cpu: Processor | None = None) -> Cost:
+    """`program × sizes → cost`; of one that a CPU runs, vectors are counted in place of warps."""
+    program = unpack(program if cpu is None else at_width(program, cpu))
+    taken = takes_wide(program, sizes) if cpu is None else None
     counter = Counter(program, sizes)
-    plain, emitted = sites(program), sites(program, wide=bool(taken))
-    lines = lines_of(program, plain, emitted, counter)
+    if cpu is None:
+        plain, emitted = sites(program), sites(program, wide=bool(taken))
+        lines = lines_of(program, plain, emitted, counter)
+    else:
+        plain = sites(program, memory=in_memory(program, cpu))
+        lines = tuple(_of_core(site, cpu, counter) for site in plain if isinstance(site, Access))
     launches = tuple(_launch(program, n, plain, lines, counter) for n in range(len(program.launches)))
     outputs = added(size_of(t.shape, sizes) for t in program.op.outputs)
     tiles = tuple((name, count) for _, name, count in _operations(plain, counter, (BEHIND,)))
@@ -170,6 +177,11 @@ def _line(site: Access, moves: list[tuple[Access, Tally | None]], counter: Count
     widths = tuple(sorted({a.bytes for a, t in moves if t is None or t.requests or len(moves) == 1}, reverse=True))
     whole = known(tallies, partial(reduce, Tally.__add__)) if tallies else None
     return Line(site, tuple(a for a, _ in moves), counter.threads(site.where) * site.lanes, widths, whole)
+
+
+def _of_core(site: Access, cpu: Processor, counter: Counter) -> Line:
+    access, elements, lanes, found = made(site, cpu, counter)
+    return Line(access, (site,), elements, (lanes * site.item,), found)
 
 
 def flows(program: Program, lines: tuple[Line, ...], sizes: Mapping[str, int]) -> tuple[Flow, ...]:

@@ -7,7 +7,7 @@ rows that lanes name, and multiply-adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import takewhile
 from math import prod
 from typing import TypeAlias, assert_never
@@ -126,17 +126,22 @@ class _Walk:
     number: int
     wide: bool | None
     known: Mapping[str, Array]
+    memory: Collection[str] = ()
     statements: int = 0
+
+    def alone(self, array: Array) -> bool:
+        """Whether its elements are in registers."""
+        return array.held_alone and array.name not in self.memory
 
     def here(self, axes: tuple[Axis, ...], guard: Term, span: Span) -> Where:
         self.statements += 1
         return Where(self.number, axes, guard, self.statements, span)
 
 
-def sites(program: Program, wide: bool | None = None) -> tuple[Site, ...]:
+def sites(program: Program, wide: bool | None = None, memory: Collection[str] = ()) -> tuple[Site, ...]:
     """`program without carriers → its sites`, in order: of the program as it stands, element by element; or of its kernels, which with `wide` make the wide
-    accesses where all lanes are inside, and without it those that are always wide."""
-    walks = [(launch, _Walk(program, number, wide, arrays(program))) for number, launch in enumerate(program.launches)]
+    accesses where all lanes are inside, and without it those that are always wide. A thread's own arrays are registers, but for those in `memory`."""
+    walks = [(launch, _Walk(program, number, wide, arrays(program), memory)) for number, launch in enumerate(program.launches)]
     return tuple(site for launch, walk in walks for site in _body(walk, launch.body, launch.turns, TRUE))
 
 
@@ -241,10 +246,10 @@ def _assign(walk: _Walk, step: Assign, axes: tuple[Axis, ...], guard: Term) -> I
     if step.update:
         kind = kind_of(as_monoid(step.update).combine(step.value, step.value))
         yield from () if kind is None else (Work(inside, kind, step.value.dtype),)
-        if not step.atomic and not array.held_alone:
+        if not step.atomic and not walk.alone(array):
             touched.setdefault((step.target, step.index), inside.guard)
     yield from _touched(here, touched, walk)
-    if not array.held_alone:
+    if not walk.alone(array):
         yield Access(inside, array, step.index, True, step.atomic)
 
 
@@ -262,7 +267,7 @@ def _values(here: Where, values: tuple[Term, ...], walk: _Walk, touched: Touched
             place = replace(here, guard=guard)
             if isinstance(node, Read):
                 array = walk.known.get(node.tensor)
-                if array is None or array.held_alone or (array.space == INPUT and not array.extents):
+                if array is None or walk.alone(array) or (array.space == INPUT and not array.extents):
                     continue  # a register, or an argument of the kernel
                 before = touched.get((node.tensor, node.index))
                 touched[node.tensor, node.index] = guard if before is None else either(before, guard)

@@ -28,7 +28,7 @@ UNITS = ("", "k", "M", "G", "T", "P", "E")  # powers of 1000, as data sheets giv
 
 
 def amount(value: float | None) -> str:
-    """A count: all digits up to a hundred thousand, then three with a unit.
+    """A count: all at_most up to a hundred thousand, then three with a unit.
 
     >>> amount(4096), amount(134_217_728), amount(None), amount(999_999)
     ('4096', '134 M', '?', '1 M')
@@ -105,7 +105,7 @@ def form(count: Count) -> str:
     return "" if count.closed is None or count.closed.is_number else shown(count.closed)
 
 
-def number(count: Count, figure: Callable[[float], str] = amount) -> str:
+def at_most(count: Count, figure: Callable[[float], str] = amount) -> str:
     """The number, with `≤` where it is at most that."""
     return "?" if count.number is None else ("" if count.exact else "≤ ") + figure(count.number)
 
@@ -130,7 +130,7 @@ def launches(cost: Cost) -> list[str]:
 
 
 def _many(count: Count, what: str) -> str:
-    return f"{number(count)} {what}{'s' * (count.number != 1)}"
+    return f"{at_most(count)} {what}{'s' * (count.number != 1)}"
 
 
 def _axes(axes: tuple[Axis, ...]) -> str:
@@ -143,11 +143,11 @@ def memory(cost: Cost) -> list[str]:
     for flow in cost.flows:
         asked, verb = flow.asked * flow.item, "written" if flow.stores else "read"
         once = ["", ""] if flow.role == "workspace" else [bytes_of(flow.once), ratio(flow.times)]
-        rows.append([f"  {flow.array}", verb, number(asked, bytes_of), bytes_of(flow.moved), *once, form(asked)])
+        rows.append([f"  {flow.array}", verb, at_most(asked, bytes_of), bytes_of(flow.moved), *once, form(asked)])
     if len(cost.flows) > 1 and cost.once:
         asked = added(flow.asked * flow.item for flow in cost.flows)
         times = cost.moved / cost.once if cost.moved is not None else None
-        rows.append(["  all", "", number(asked, bytes_of), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
+        rows.append(["  all", "", at_most(asked, bytes_of), bytes_of(cost.moved), bytes_of(cost.once), ratio(times), ""])
     return grid_of(rows, (2, 3, 4, 5))
 
 
@@ -163,14 +163,14 @@ def accesses(cost: Cost, shared: bool) -> list[str]:
         element = one.element if len(one.element) <= ELEMENT else one.element[: ELEMENT - 1] + "…"
         verb = one.access.by or ("atomic" if one.access.atomic else "written" if one.access.stores else "read")
         asked = Count(None, None) if tally is None else Count(None, tally.requests, tally.exact)
-        many = number(one.asked * one.access.item, bytes_of) if shared else number(asked)
+        many = at_most(one.asked * one.access.item, bytes_of) if shared else at_most(asked)
         each, best = "depends on data", ""
         if tally is not None and tally.units is not None and tally.fewest is not None:
             each, best = f"{tally.units / tally.requests:.3g}", f"{tally.fewest / tally.requests:.3g}"
         ways = [] if not shared else [""] if tally is None or tally.worst is None else [str(tally.worst)]
         rows.append([f"  {element}", verb, str(one.span.line or ""), " or ".join(map(str, one.widths)), many, each, best, *ways])
     for name, count in cost.tiles if shared else ():
-        rows.append([f"  {name}", "by descriptors", "", "", number(count, bytes_of), "", "", ""])
+        rows.append([f"  {name}", "by descriptors", "", "", at_most(count, bytes_of), "", "", ""])
     held = " + ".join(bytes_of(c.shared_bytes) for c in cost.launches if c.shared_bytes) if shared else ""
     lines = grid_of(rows, range(2, len(rows[0]))) if len(rows) > 1 else []
     return [*lines, f"  {held} a block"] if held else lines
@@ -184,7 +184,7 @@ def arithmetic(cost: Cost) -> list[str]:
     for kind, dtype, count in cost.operations:
         outputs = cost.outputs.number
         each = "" if count.number is None or not outputs else f"{count.number / outputs:.4g}"
-        rows.append([f"  {KIND.get(kind, kind)}", dtype, number(count), each, form(count)])
+        rows.append([f"  {KIND.get(kind, kind)}", dtype, at_most(count), each, form(count)])
     lines = grid_of(rows, (2, 3))
     flops, said = cost.flops, []
     if flops.number:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from math import inf
 from typing import Any
 
 from tinygpu.hardware.arch import Device
@@ -49,7 +51,9 @@ def costed(
         if machine in seen:
             continue
         seen.add(machine)
-        known = in_process(lambda tell, machine=machine: _counted(text, machine, sizes, device, tell), min(LIMIT, max(1.0, left)))  # type: ignore[misc]
+        best = min((one.predicted for one in found), default=inf)
+        work = partial(_counted, text, machine, sizes, device, best)
+        known = in_process(work, min(LIMIT, max(1.0, left)))
         if "bound" in known and not known["spilled"]:
             found.append(
                 Costed(machine, **{name: known[name] for name in ("bound", "banks", "moved", "why", "registers", "spilled")})
@@ -58,7 +62,9 @@ def costed(
     return sorted(found, key=lambda one: one.predicted), len(seen)
 
 
-def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, tell: Callable[..., None]) -> None:
+def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, best: float, tell: Callable[..., None]) -> None:
+    """What is known of one; nothing of one that is not proved, or whose bound is above what the best so far is predicted to take: it would stand
+    behind it, whatever the assembler says."""
     from tinygpu import pipeline
     from tinygpu.cost.measure import measure
     from tinygpu.cost.on_device import bounds, filled, turns_of_banks, without_caches
@@ -69,9 +75,11 @@ def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, 
     if not isinstance(proof, pipeline.Proof):
         return
     cost = measure(proof.program, dict(sizes))
-    on = filled(cost, device.arch, device, assembled(cost.program, device.arch, bool(cost.wide)))
     every = bounds(cost, device)
-    if not every or any(launch.assembled is None for launch in on):
+    if not every or every[0].seconds > best:
+        return
+    on = filled(cost, device.arch, device, assembled(cost.program, device.arch, bool(cost.wide)))
+    if any(launch.assembled is None for launch in on):
         return
     registers = max(launch.assembled.registers for launch in on if launch.assembled)
     spilled = sum(launch.assembled.spill_bytes for launch in on if launch.assembled)

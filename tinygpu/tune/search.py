@@ -74,12 +74,14 @@ class Search:
     store: Store
     incumbent: Kernel
     device: str = ""
+    seconds: float | None = None  # of the incumbent
     say: Callable[[str], None] = lambda _: None
     stopped: Callable[[], bool] = lambda: False
     kernels: dict[str, Kernel] = field(default_factory=dict)
     workers: Workers = field(default_factory=Local)
     cost: Callable[[State], float] | None = None
     features: Callable[[State], Mapping[str, float]] = lambda _: {}
+    layouts: dict[str, float] = field(default_factory=dict)  # ratios by what a CPU runs
 
     @property
     def place(self) -> Place:
@@ -190,11 +192,13 @@ class Search:
         known[self.place.key(one.machine)] = one.machine, said.verdict, said.ratio
         self.store.add(self.place, one.machine, said, beside)
         self.engine.tell(one.state, said.ratio)
+        if said.ratio is not None and said.verdict == "proved":
+            self.layouts[said.layout] = said.ratio
         if said.kernel is not None:
             self.kernels[one.machine] = said.kernel
 
     def _job(self, machine: str) -> Job:
-        return Job(f"{self.text}\n\n{machine}", CANDIDATE, self.sizes, self.incumbent)
+        return Job(f"{self.text}\n\n{machine}", CANDIDATE, self.sizes, self.incumbent, below=self.seconds, timed=dict(self.layouts))
 
     def _raced(self, machine: str) -> Ratio | None:
         self.say("the finalists, in turns with the incumbent")

@@ -50,11 +50,14 @@ class Job:
     sizes: Mapping[str, int]
     rival: Kernel | None = None
     seconds: float = 0.8
+    below: float | None = None  # the incumbent's seconds: what cannot take less is not timed
+    timed: Mapping[str, float] = field(default_factory=dict)  # ratios by layout: what a CPU runs alike is not timed again
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of a candidate: a verdict, or `late`, `crash`, `wrong`, `killed`; its time as a part of the incumbent's, its seconds, what each step took, and where."""
+    """What is known of a candidate: a verdict, or `bounded`, `same`, `late`, `crash`, `wrong`, `killed`; its time as a part of the incumbent's, its seconds, what each step took, where,
+    and the key of what a CPU runs."""
 
     verdict: str
     why: str = ""
@@ -64,6 +67,7 @@ class Said:
     kernel: Kernel | None = None
     steps: Mapping[str, float] = field(default_factory=dict)
     host: Host | None = None
+    layout: str = ""
 
 
 def attempted(job: Job, limit: float) -> Said:
@@ -82,8 +86,8 @@ def attempted(job: Job, limit: float) -> Said:
         verdict = "late"
     known = {name: found.get(name) for name in ("ratio", "seconds", "kernel")}
     steps = _steps(found, took, verdict in ("late", "crash"))
-    why = str(found.get("error", found.get("why", "")))
-    return Said(verdict, why, rounds=int(found.get("rounds", 0)), steps=steps, host=here(), **known)
+    why, layout = str(found.get("error", found.get("why", ""))), str(found.get("layout", ""))
+    return Said(verdict, why, rounds=int(found.get("rounds", 0)), steps=steps, host=here(), layout=layout, **known)
 
 
 def _steps(found: Mapping[str, Any], took: float, ended: bool) -> dict[str, float]:
@@ -155,6 +159,7 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
     from tinygpu import pipeline
     from tinygpu.diagnostic import TinygpuError
     from tinygpu.emit.module import launcher_names
+    from tinygpu.tune.prune import layout, slower
 
     steps = Steps(say)
     try:
@@ -170,8 +175,16 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
         return
     say(verdict="proved")
     with steps.step("emit"):
-        text = pipeline.module(job.machine, [pipeline.built(verdict, machine)])
-        kernel = Kernel(text, launcher_names([machine])[0])
+        built = pipeline.built(verdict, machine)
+        key = layout(runs := built.cpu or built.program)
+        say(layout=key)
+        if key in job.timed:
+            say(verdict="same", why="a CPU runs it as it runs one that was timed", ratio=job.timed[key])
+            return
+        if why := slower(runs, job.sizes, job.below):
+            say(verdict="bounded", why=why)
+            return
+        kernel = Kernel(pipeline.module(job.machine, [built]), launcher_names([machine])[0])
     say(kernel=kernel)
     with steps.step("compare"):
         calls = prepared((kernel, *((job.rival,) if job.rival else ())), machine.op, job.sizes, say)
