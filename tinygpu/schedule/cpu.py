@@ -30,7 +30,7 @@ from tinygpu.schedule.points import Points, inside
 from tinygpu.schedule.scope import declared
 from tinygpu.schedule.tile import tile_of
 from tinygpu.schedule.tiled import Tiled
-from tinygpu.schedule.turn import turn_of, turned
+from tinygpu.schedule.turn import sides_of, turn_of, turned
 
 
 def on_cpu(program: Program) -> Iterator[Program]:
@@ -66,7 +66,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
         made = Tiled(tile, fresh).launch()
     elif turn := turn_of(nest, shapes):
-        made = turned(nest, turn, fresh)
+        made = turned(nest, turn, fresh, sides_of(turn, program.op, launch if program.arch == CPU else None))
     else:
         left = {space.name for space in program.workspaces}
         long = {name: shape for name, shape in shapes.items() if name not in left}

@@ -9,6 +9,7 @@ idea: all that a schedule for a CPU wants to know of a program is in the polynom
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import prod
 from typing import TypeAlias
 
 from tinygpu.category.linear import Polynomial, polynomial, stride
@@ -225,3 +226,8 @@ def contiguity(body: Body, name: str, shapes: Shapes) -> int:
 def innermost(axes: tuple[Axis, ...], body: Body, shapes: Shapes) -> Axis | None:
     """The axis along which most accesses are contiguous; the last one if they tie; None for a single point."""
     return max(reversed(axes), key=lambda axis: contiguity(body, axis.name, shapes)) if axes else None
+
+
+def known_turns(axes: Iterable[Axis]) -> int:
+    """The product of the extents that are numbers."""
+    return prod(int(a.extent.value) for a in axes if isinstance(a.extent, Const))

@@ -9,8 +9,7 @@ the cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import prod
+from collections.abc import Mapping
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, substitute, variables
 from tinygpu.model.op import Op
@@ -28,6 +27,7 @@ from tinygpu.schedule.nest import (
     contiguity,
     innermost,
     is_long,
+    known_turns,
     memory_reads,
     pace,
     perfect,
@@ -214,12 +214,12 @@ def shape_of(launch: Launch, op: Op, row: str, lane: str, dtype: str) -> Shape |
         steps = {a.name: a for s in sites(launch.body) for a in axes_of(s) if s.step.update and a.name not in written}
         inner = [a for a in steps.values() if isinstance(a.extent, Const)]
         return Shape(
-            _known(held),
-            _known(a for a in beside if a.sort == "register")
+            known_turns(held),
+            known_turns(a for a in beside if a.sort == "register")
             if any(a.sort == "vector" for a in beside)
-            else max(1, _known(beside) // WIDTHS[dtype][0]),
-            _known(a for a in rows if a.sort == "time"),
-            _known(inner) if inner else Shape().block,
+            else max(1, known_turns(beside) // WIDTHS[dtype][0]),
+            known_turns(a for a in rows if a.sort == "time"),
+            known_turns(inner) if inner else Shape().block,
         )
     return None
 
@@ -227,8 +227,3 @@ def shape_of(launch: Launch, op: Op, row: str, lane: str, dtype: str) -> Shape |
 def axes_of(site: Site) -> list[Axis]:
     """The axes of the loops around an assignment."""
     return [loop.axis for loop in site.loops]
-
-
-def _known(axes: Iterable[Axis]) -> int:
-    """The product of the extents that are numbers."""
-    return prod(int(a.extent.value) for a in axes if isinstance(a.extent, Const))

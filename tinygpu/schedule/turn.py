@@ -9,16 +9,18 @@ other axis is first copied as it lies; so both memories are walked in runs, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, exchange, substitute
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, ceildiv, conjunction, exchange, substitute, variables
+from tinygpu.model.op import Op
 from tinygpu.program.space import LOCAL
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.program.traverse import map_terms
 from tinygpu.record import dataclass
-from tinygpu.schedule.nest import BACKWARDS, SIDE_BY_SIDE, Nest, Shapes, memory_reads, pace
+from tinygpu.schedule.nest import BACKWARDS, SIDE_BY_SIDE, Nest, Shapes, known_turns, memory_reads, pace, sites
 
 SIDE = 64
-PITCH = SIDE + 1  # one more than a power of two, so that a column of the tile does not fall into one set of the cache
+CELLS = 1 << 17  # of a square that a core keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,27 @@ def _always(t: Term) -> Iterator[Read]:
                 yield from _always(arg)
 
 
-def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str]) -> Launch:
-    """The launch over squares."""
-    sides = [(axis, Axis(fresh(f"{axis.name}_tile"), ceildiv(axis.extent, SIDE), "grid")) for axis in (turn.across, turn.lane)]
-    runs = [Axis(fresh(f"{axis.name}_in"), Const(SIDE), "time") for axis, _ in sides]
-    own = {axis.name: Var(square.name) * SIDE + Var(run.name) for (axis, square), run in zip(sides, runs, strict=True)}
+def sides_of(turn: Turn, op: Op, launch: Launch | None) -> tuple[int, int]:
+    """How far a square goes along the axis that is read and along the one that is written: as a launch of a program on cpu says, with what a core does of them in a row."""
+    names = turn.across.name, turn.lane.name
+    if launch is None:
+        return SIDE, SIDE
+    for equation in op.equations:
+        found = next((s for s in sites(launch.body) if s.step.target == equation.target), None)
+        own = dict(zip((a.name for a in equation.axes), found.step.index, strict=True)) if found else {}
+        if found and own.keys() >= {*names}:
+            said = [known_turns(loop.axis for loop in found.loops if loop.axis.name in variables(own[name])) for name in names]
+            if min(said) > 1 and prod(said) <= CELLS:
+                return said[0], said[1]
+    return SIDE, SIDE
+
+
+def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str], extents: tuple[int, int]) -> Launch:
+    """The launch over squares. A row is one longer than it need be, so that a column of the square does not fall into one set of the cache."""
+    far = dict(zip((turn.across, turn.lane), extents, strict=True))
+    sides = [(axis, Axis(fresh(f"{axis.name}_tile"), ceildiv(axis.extent, far[axis]), "grid")) for axis in far]
+    runs = [Axis(fresh(f"{axis.name}_in"), Const(far[axis]), "time") for axis, _ in sides]
+    own = {axis.name: Var(square.name) * far[axis] + Var(run.name) for (axis, square), run in zip(sides, runs, strict=True)}
     inside = conjunction(*(own[axis.name] < axis.extent for axis, _ in sides))
     across, lane = runs
     arrays: list[Array] = []
@@ -74,7 +92,7 @@ def turned(nest: Nest, turn: Turn, fresh: Callable[[str], str]) -> Launch:
     places: dict[Term, Term] = {}
     place = Var(lane.name), Var(across.name)
     for number, read in enumerate(turn.reads):
-        arrays.append(Array(fresh(f"square_{number}"), read.dtype, (Const(SIDE), Const(PITCH)), LOCAL))
+        arrays.append(Array(fresh(f"square_{number}"), read.dtype, (lane.extent, Const(extents[0] + 1)), LOCAL))
         places[read] = Read(arrays[-1].name, place, read.dtype)
         copies.append(Assign(arrays[-1].name, place, substitute(read, own), "", inside))
     copy = For(lane, (For(across, tuple(copies)),))
