@@ -18,6 +18,7 @@ from tinygpu.commands.common import PROVED
 from tinygpu.commands.first import add_machine, fresh_name, machine_for, receiver
 from tinygpu.commands.specs import load_sound, op_named, text_of, words
 from tinygpu.commands.together import Progress
+from tinygpu.commands.trained import learned, train
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; se
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a spec")
+    from tinygpu.tune.engine import ENGINES
+
+    parser.add_argument("path", metavar="PATH", nargs="?", help="a spec")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
     parser.add_argument("--op", metavar="OP", help="which op (the only one)")
     parser.add_argument(
@@ -43,7 +46,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--wanted", type=int, default=WANTED, metavar="N", help=f"with --cost-only: how many machines ({WANTED})")
     parser.add_argument("--rival", metavar="MACHINE", help="the incumbent, a machine of the spec (one that rules make)")
-    parser.add_argument("--engine", choices=("evolve", "beam", "random"), default="evolve", help="who proposes (evolve)")
+    parser.add_argument("--engine", choices=tuple(ENGINES), help="who proposes (evolve; beam with --cost-only)")
+    parser.add_argument(
+        "--model",
+        choices=("footprints", "learned"),
+        default="footprints",
+        help="who predicts: learned is made from the trials of the store",
+    )
+    parser.add_argument(
+        "--train", action="store_true", help="train the policy again, write its weights (or into -o), and search nothing"
+    )
     parser.add_argument("--budget", type=float, default=MINUTES, metavar="SECONDS", help=f"how long to search ({MINUTES:g})")
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn at random (0)")
     parser.add_argument("--store", metavar="FILE", help="the trials, from which a search goes on (tune.db in the cache)")
@@ -52,12 +64,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tinygpu.tune.engine import ENGINES
+    from tinygpu.tune.engine import ENGINES, ending
     from tinygpu.tune.moves import Space
     from tinygpu.tune.predict import predicted
     from tinygpu.tune.search import Search
     from tinygpu.tune.store import Store
 
+    if arguments.train:
+        return train(arguments.output, arguments.seed)
+    if arguments.path is None:
+        raise TinygpuError.of("TG905", "tune needs a spec", help=f"such as: {EXAMPLE}")
     store = Store(Path(arguments.store) if arguments.store else default_store())
     if arguments.export:
         print("\n".join(store.lines()))
@@ -69,17 +85,20 @@ def run(arguments: argparse.Namespace) -> int:
     device = target(arguments.device, arguments.cost_only)
     if device is not None:
         return predict(arguments, into, op, sizes, device)
+    model = learned(store, op, text_of(op), sizes, arguments.device) if arguments.model == "learned" else None
     with Progress() as now:
         now("the incumbent")
         rival, name = incumbent(spec, op, arguments.rival, sizes)
-        engine = ENGINES[arguments.engine](
-            Space(op, arguments.device), Random(arguments.seed), lambda state: predicted(state, op, sizes)
-        )
+        cost = model or (lambda state: predicted(state, op, sizes))
+        engine = ENGINES[arguments.engine or "evolve"](Space(op, arguments.device), Random(arguments.seed), cost)
         search = Search(op, text_of(op), sizes, engine, store, rival, arguments.device, now)
         with interrupts() as stopped:
             search.stopped = stopped
             found = search.run(arguments.budget)
     print(told(found, op, sizes, name))
+    if model is not None:
+        print(model)
+    print(ending(engine), end="")
     if found.winner is not None:
         print()
         add_machine(into, winner(into, op, sizes, found, name))
@@ -116,13 +135,16 @@ def target(name: str, cost_only: bool) -> Device | None:
 
 def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
     """Machines for a device that is not here, with what no run of them is faster than."""
+    from tinygpu.tune.bound import Bound, Floor
     from tinygpu.tune.costed import costed
-    from tinygpu.tune.engine import Beam
+    from tinygpu.tune.engine import ENGINES, ending
     from tinygpu.tune.moves import Space
     from tinygpu.tune.predict import predicted
 
     with Progress() as now:
-        engine = Beam(Space(op), Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        engine = ENGINES[arguments.engine or "beam"](Space(op), Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        if isinstance(engine, Bound):
+            engine.floor = Floor.of(engine.space, text_of(op), sizes, device).seconds
         found, looked = costed(engine, text_of(op), sizes, device, arguments.budget, arguments.wanted, now)
     print(
         f"{op.family} at {said(sizes)} on {device.name}, predicted: {len(found)} proved and assembled without spills, of {looked}"
@@ -130,6 +152,7 @@ def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str
     for number, one in enumerate(found, 1):
         beside = f"banks {one.banks * 1e3:.3g} ms, memory without caches {one.moved * 1e3:.3g} ms, {one.registers} registers"
         print(f"  {number:2}  no faster than {one.bound * 1e3:.3g} ms ({one.why}); {beside}")
+    print(ending(engine), end="")
     if not found:
         raise TinygpuError.of(
             "TG914", f"no machine of {op.family} was proved and assembled in time", help="--budget gives it more seconds"

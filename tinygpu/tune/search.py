@@ -63,6 +63,7 @@ class Search:
         """Try for so many seconds, then race."""
         place, out = Place.of(self.text, self.device, self.sizes), Outcome()
         start = time.monotonic()
+        self.store.describe(place, self.text)
         known = self.store.known(place)
         self._remembered(known)
         ratios = {machine: ratio for machine, verdict, ratio in known.values() if ratio is not None and verdict == "proved"}
@@ -77,7 +78,8 @@ class Search:
     def _searched(self, end: float, place: Place, known: dict[str, Known], ratios: dict[str, float], out: Outcome) -> None:
         """Try until a time."""
         while (left := end - time.monotonic()) > 0:
-            state = self.engine.ask()
+            if (state := self.engine.ask()) is None:
+                return
             machine = state.text(CANDIDATE)
             if place.key(machine) in known:
                 out.again += 1

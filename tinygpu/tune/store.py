@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass
@@ -21,6 +22,7 @@ from tinygpu.tune.trial import Said
 VERSION = 1
 SCHEMA = """create table if not exists trial(key text primary key, op text, device text, sizes text, machine text, verdict text, why text,
 ratio real, seconds real, rounds integer, steps text, at real)"""
+OPS = "create table if not exists op(op text primary key, text text)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Store:
                 raise TinygpuError.of("TG913", title, help="name another file with --store; nothing of this one is changed")
             self.base.execute(f"pragma user_version={VERSION}")
             self.base.execute(SCHEMA)
+            self.base.execute(OPS)
         except (sqlite3.DatabaseError, OSError) as error:
             raise TinygpuError.of(
                 "TG913", f"{path} is no store of trials: {error}", help="name another file with --store"
@@ -65,6 +68,10 @@ class Store:
         row = (place.key(machine), place.op, place.device, place.sizes, machine, said.verdict, said.why, said.ratio, said.seconds,
                said.rounds, json.dumps(dict(said.steps)), time.time())  # fmt: skip
         self.base.execute(f"insert or replace into trial values({', '.join('?' * len(row))})", row)
+
+    def describe(self, place: Place, text: str) -> None:
+        """The text of an op, which its trials name by hash."""
+        self.base.execute("insert or ignore into op values(?, ?)", (place.op, text))
 
     def known(self, place: Place) -> dict[str, tuple[str, str, float | None]]:
         """The machines that were tried there, by key: text, verdict and ratio."""
@@ -80,11 +87,18 @@ class Store:
         self.base.executemany(
             f"insert or ignore into trial values({', '.join('?' * 12)})", other.base.execute("select * from trial").fetchall()
         )
-        return self.base.total_changes - before
+        came = self.base.total_changes - before
+        self.base.executemany("insert or ignore into op values(?, ?)", other.base.execute("select * from op").fetchall())
+        return came
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Trials by column, in the order of time; of JSON what it says, and beside them the `text` of the op."""
+        found = self.base.execute("select trial.*, op.text from trial left join op using(op) order by at")
+        names = [column[0] for column in found.description]
+        for row in found:
+            named = dict(zip(names, row, strict=True))
+            yield named | {name: json.loads(named[name]) for name in ("sizes", "steps")}
 
     def lines(self) -> Iterator[str]:
         """Every trial as a line of JSON."""
-        found = self.base.execute("select * from trial order by at")
-        names = [column[0] for column in found.description]
-        for row in found:
-            yield json.dumps(dict(zip(names, row, strict=True)) | {"steps": json.loads(row[names.index("steps")])}, sort_keys=True)
+        return (json.dumps(row, sort_keys=True) for row in self.rows())
