@@ -17,13 +17,14 @@ from tinygpu.category.term import reads, variables, walk
 from tinygpu.cost.footprint import CACHES, WORD, Loop, numbers
 from tinygpu.cost.operations import kind_of
 from tinygpu.model.op import Op
-from tinygpu.tune.facts import Group, folded
+from tinygpu.tune.facts import Group, accesses, folded
 from tinygpu.tune.policy import sort_of
 from tinygpu.tune.predict import predicted
 from tinygpu.tune.rules import Placed, matching
 from tinygpu.tune.state import State
 
 ORDER = ("outer", "block", "time", "register", "wide")  # levels, outermost first
+ROLES = ("batch", "output", "fast output", "fold", "fast fold")  # of indices
 
 
 def features(state: State, op: Op, sizes: Mapping[str, int]) -> dict[str, float]:
@@ -54,7 +55,10 @@ def _launch(it: Placed, sizes: Mapping[str, int]) -> Iterator[tuple[str, float]]
 
 
 def role(it: Placed, index: str) -> str:
-    """`output`, `fast output`, `fold`, `fast fold`."""
+    """One of `ROLES`; a batch is an index of elements that all that is folded has."""
+    read = [variables(r) for e in it.group.equations for r in accesses(e)]
+    if index not in it.folds and read and all(index in some for some in read):
+        return "batch"
     return f"{'fast ' if index in it.fast else ''}{'fold' if index in it.folds else 'output'}"
 
 
@@ -67,9 +71,9 @@ def _extents(it: Placed, loops: Sequence[Loop], extents: Mapping[str, int]) -> I
             whole[f"{role(it, index)} at {sort_of(one.level)}"] += log2(one.extent)  # type: ignore[assignment]
         beyond += max(0.0, log2(prod(one.extent for one in mine) / goes)) if mine else 0.0
     for sort in ORDER:
-        for kind in ("output", "fast output", "fold", "fast fold"):
+        for kind in ROLES:
             yield f"{kind} at {sort}", whole[f"{kind} at {sort}"]
-    for kind in ("output", "fast output", "fold", "fast fold"):
+    for kind in ROLES:
         mine_ = (f.extent for i, _, f in it.carried("time") if f.extent and role(it, i) == kind)
         yield f"{kind} in tiles of time", log2(prod(mine_))
     yield "beyond", beyond
