@@ -38,7 +38,7 @@ def main() -> int:
         mark = " " if row["learned"] >= GOAL else "<"
         print(f"{row['op']:16} {row['sizes']!s:44} {row['trials']:6} {row['footprints']:10.2f} {row['learned']:8.2f} {mark} {GOAL}")
     result = {"date": time.strftime("%Y-%m-%d"), "command": "python -m benchmarks.ranks", "scikit-learn": version("scikit-learn"), "folds": FOLDS, "goal": GOAL,
-              "missed": [row["op"] for row in found if row["learned"] < GOAL], "rank correlation with measured times": found}  # fmt: skip
+              "missed": [f"{row['op']} at {row['sizes']}" for row in found if float(row["learned"]) < GOAL], "rank correlation with measured times": found}  # fmt: skip
     (RESULTS / "ranks.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
 
