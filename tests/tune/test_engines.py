@@ -315,7 +315,7 @@ def test_a_model_without_its_extra_is_told_how_to_get_it(
 
 
 def test_the_model_orders_trials_that_it_has_not_met() -> None:
-    """The trials that are committed: of products, each of a kernel of its own. Where all machines have nearly one kernel, there is nothing to order, and nothing is."""
+    """The trials that are committed: of products, each of a kernel of its own. Where all machines have one kernel, there is nothing to order, and nothing is."""
     pytest.importorskip("sklearn")
     with DATASET.open(encoding="utf-8") as lines:
         found = correlations(samples(map(json.loads, lines), {}))
