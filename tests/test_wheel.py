@@ -56,6 +56,7 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
         "tinygpu/grammar/std/functions.tgpu",
         "tinygpu/errors/TG101.md",
         "tinygpu/cli.py",
+        "tinygpu/tune/policy.json",
     ):
         assert needed in names
     assert all(name.startswith(("tinygpu/", "tinygpu-")) for name in names) and not any("__pycache__" in name for name in names)

@@ -41,14 +41,17 @@ def target(name: str, cost_only: bool) -> Device | None:
 
 def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
     """Machines for a device that is not here, with what no run of them is faster than."""
+    from tinygpu.tune.bound import Bound, Floor
     from tinygpu.tune.costed import costed
-    from tinygpu.tune.engine import Beam
+    from tinygpu.tune.engine import ENGINES, ending
     from tinygpu.tune.moves import Space
     from tinygpu.tune.predict import predicted
 
     with Progress() as now:
         space = Space(op, device.arch, (), tuple(sizes.items()))
-        engine = Beam(space, Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        engine = ENGINES[arguments.engine or "beam"](space, Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        if isinstance(engine, Bound):
+            engine.floor = Floor.of(space, text_of(op), sizes, device).seconds
         found, looked = costed(engine, text_of(op), sizes, device, arguments.budget, arguments.wanted, now)
     print(
         f"{op.family} at {said(sizes)} on {device.name}, predicted: {len(found)} proved and assembled without spills, of {looked}"
@@ -56,6 +59,7 @@ def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str
     for number, one in enumerate(found, 1):
         beside = f"banks {one.banks * 1e3:.3g} ms, memory without caches {one.moved * 1e3:.3g} ms, {one.registers} registers"
         print(f"  {number:2}  no faster than {one.bound * 1e3:.3g} ms ({one.why}); {beside}")
+    print(ending(engine), end="")
     if not found:
         raise TinygpuError.of(
             "TG914", f"no machine of {op.family} was proved and assembled in time", help="--budget gives it more seconds"

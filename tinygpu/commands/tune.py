@@ -19,6 +19,7 @@ from tinygpu.commands.first import add_machine, fresh_name, machine_for, receive
 from tinygpu.commands.predict import predict, target
 from tinygpu.commands.specs import load_sound, op_named, sides_of, text_of, words
 from tinygpu.commands.together import Progress
+from tinygpu.commands.trained import learned, train
 from tinygpu.commands.trials import export, merge, opened, report, resumed
 from tinygpu.commands.tuned import summary, winner
 from tinygpu.diagnostic import TinygpuError
@@ -36,6 +37,8 @@ USUAL, MINUTES, WANTED = 512, 60.0, 20  # of a size of which nothing is said; se
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from tinygpu.tune.engine import ENGINES
+
     parser.add_argument("path", metavar="PATH", nargs="?", help="a spec")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
     parser.add_argument("--op", metavar="OP", help="which op (the only one)")
@@ -47,7 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--wanted", type=int, default=WANTED, metavar="N", help=f"with --cost-only: how many machines ({WANTED})")
     parser.add_argument("--rival", metavar="MACHINE", help="the incumbent, a machine of the spec (one that rules make)")
-    parser.add_argument("--engine", choices=("evolve", "beam", "random"), default="evolve", help="who proposes (evolve)")
+    parser.add_argument("--engine", choices=tuple(ENGINES), help="who proposes (evolve; beam with --cost-only)")
+    parser.add_argument(
+        "--model",
+        choices=("footprints", "learned"),
+        default="footprints",
+        help="who predicts: learned is made from the trials of the store",
+    )
+    parser.add_argument(
+        "--train", action="store_true", help="train the policy again, write its weights (or into -o), and search nothing"
+    )
     parser.add_argument("--budget", type=float, default=MINUTES, metavar="SECONDS", help=f"how long to search ({MINUTES:g})")
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn at random (0)")
     parser.add_argument("--store", metavar="FILE", help="the trials, from which a search goes on (tune-2.db in the cache)")
@@ -66,6 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.tune.store import Place
 
+    if arguments.train:
+        return train(arguments.output, arguments.seed)
     if arguments.merge:
         return merge(opened(arguments.store), arguments.merge)
     if arguments.export:
@@ -89,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(resumed(store, place, op.family, sizes))
     found, name = searched(arguments, spec, op, sizes, store)
     print(summary(found, op, sizes, name))
+    print("".join(f"{line}\n" for line in found.notes), end="")
     if arguments.profile:
         print("\n".join(found.spent.table(found.seconds)))
     if found.winner is not None:
@@ -99,24 +114,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], store: Store) -> tuple[Outcome, str]:
     """What a search found, and the incumbent's name."""
-    from tinygpu.tune.engine import ENGINES
+    from tinygpu.tune.engine import ENGINES, ending
+    from tinygpu.tune.features import features
     from tinygpu.tune.moves import Space
     from tinygpu.tune.predict import predicted
     from tinygpu.tune.search import Search
 
+    model = learned(store, op, text_of(op), sizes, arguments.device) if arguments.model == "learned" else None
+    space = Space(op, arguments.device, () if model else sides_of(spec, op), tuple(sizes.items()))
+    cost = model or (lambda state: predicted(state, space.of(state), sizes))
     working = workers(arguments.cluster, arguments.workers)
     with Progress() as now, contextlib.closing(working):
         now("the incumbent")
         rival, name = incumbent(spec, op, arguments.rival, sizes)
-        space = Space(op, arguments.device, sides_of(spec, op), tuple(sizes.items()))
-        cost = lambda state: predicted(state, space.of(state), sizes)  # noqa: E731
-        engine = ENGINES[arguments.engine](space, Random(arguments.seed), cost)
+        engine = ENGINES[arguments.engine or "evolve"](space, Random(arguments.seed), cost)
         with interrupts() as stopped:
             assert rival.kernel is not None
             text, layouts = text_of(op, *space.sides), {rival.layout: 1.0}
             search = Search(op, text, sizes, engine, store, rival.kernel, arguments.device, rival.seconds, now, stopped)
             search.workers, search.cost, search.layouts = working, cost, layouts
-            return search.run(arguments.budget), name
+            search.features = lambda state: features(state, space.of(state), sizes)
+            found = search.run(arguments.budget)
+    found.notes = [line for line in (str(model) if model else "", ending(engine)) if line]
+    return found, name
 
 
 def workers(cluster: str | None, count: int) -> Workers:

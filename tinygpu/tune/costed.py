@@ -47,17 +47,21 @@ def costed(
     """As many machines as are wanted, those with spills left out, the best first; and how many were looked at."""
     end, seen, found = time.monotonic() + budget, set[str](), list[Costed]()
     while len(found) < wanted and (left := end - time.monotonic()) > 0:
-        machine = engine.ask().text(CANDIDATE)
+        if (state := engine.ask()) is None:
+            break
+        machine = state.text(CANDIDATE)
         if machine in seen:
             continue
         seen.add(machine)
         best = min((one.predicted for one in found), default=inf)
         work = partial(_counted, text, machine, sizes, device, best)
         known = in_process(work, min(LIMIT, max(1.0, left)))
-        if "bound" in known and not known["spilled"]:
+        fits = "bound" in known and not known["spilled"]
+        if fits:
             found.append(
                 Costed(machine, **{name: known[name] for name in ("bound", "banks", "moved", "why", "registers", "spilled")})
             )
+        engine.tell(state, found[-1].predicted if fits else None)
         say(f"{len(found)} of {wanted}, of {len(seen)} that were looked at")
     return sorted(found, key=lambda one: one.predicted), len(seen)
 

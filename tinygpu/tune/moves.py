@@ -60,7 +60,7 @@ class Space:
         return tuple(s for s in dict.fromkeys(every) if self.legal(s))
 
     def _plain(self, op: Op, group: Group, several: bool) -> Nest:
-        names, top = Names(op), _levels(self.device)[0]
+        names, top = Names(op), levels(self.device)[0]
         inner = {a.name for e in group.equations for a in folded(e)}
         every = dict.fromkeys((*group.rows, *group.columns))
         cuts: dict[str, tuple[Factor, ...]] = {i: (Factor(i, "time" if i in inner or i not in group.rows else top),) for i in every}
@@ -109,7 +109,7 @@ class Space:
         turn = chance.randint(0, len(nest.order))
         match chance.choice(KINDS):
             case "split" if len(cut) < DEEPEST:
-                level = chance.choice(_levels(state.device))
+                level = chance.choice(levels(state.device))
                 at = len(cut) if level in WIDE else chance.randint(1, len(cut))
                 factor = Factor(free_name(nest, index, level[0], frozenset(Names(op).taken)), level, _extent(level, chance))
                 return Split(index, at, factor, turn)
@@ -118,7 +118,7 @@ class Space:
             case "number":
                 return Number(index, place, _extent(cut[place].level, chance))
             case "carry":
-                return Carry(index, place, chance.choice(_levels(state.device)), turn)
+                return Carry(index, place, chance.choice(levels(state.device)), turn)
             case "swap":
                 return _swap(nest, chance)
             case "say" if found := list(sayable(op, nest, group, state.device)):
@@ -138,7 +138,7 @@ def _via(op: Op) -> str:
     return op.via.name if op.via else ""
 
 
-def _levels(device: str) -> tuple[str, ...]:
+def levels(device: str) -> tuple[str, ...]:
     """Who may carry a factor."""
     return LEVELS.get(device, OF_ANY)
 

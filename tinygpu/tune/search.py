@@ -16,9 +16,10 @@ from typing import TypeAlias
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field, replace
 from tinygpu.run.load import digest
+from tinygpu.tune.beam import kind
 from tinygpu.tune.clock import clocked
 from tinygpu.tune.encoded import encoded
-from tinygpu.tune.engine import Engine, kind
+from tinygpu.tune.engine import Engine
 from tinygpu.tune.hosts import Local, Workers
 from tinygpu.tune.race import Ratio, raced
 from tinygpu.tune.spent import Spent
@@ -41,6 +42,7 @@ class Outcome:
 
     verdicts: Counter[str] = field(default_factory=Counter)
     again: int = 0
+    notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     finalists: list[tuple[str, Ratio]] = field(default_factory=list)
     ended: bool = False
@@ -116,10 +118,14 @@ class Search:
     def _searched(self, end: float, known: dict[str, Known], wanted: Iterator[Flight | None], out: Outcome) -> None:
         """Try until a time: as many at once as there are workers."""
         flying: dict[Future[Said], Flight] = {}
+        over = False
         while True:
-            going = time.monotonic() < end and not self.stopped()
-            while going and len(flying) < self.workers.count and (one := next(wanted)) is not None:
-                self._send(flying, one, end)
+            going = not over and time.monotonic() < end and not self.stopped()
+            try:
+                while going and len(flying) < self.workers.count and (one := next(wanted)) is not None:
+                    self._send(flying, one, end)
+            except StopIteration:  # the engine has nothing more
+                going, over = False, True
             if not going and not flying:
                 return
             if self.stopped():
@@ -138,7 +144,9 @@ class Search:
                 start = time.monotonic()
                 with clocked():
                     state = self.engine.ask()
-                    one = Flight(state, state.text(CANDIDATE))
+                if state is None:
+                    return
+                one = Flight(state, state.text(CANDIDATE))
                 out.spent.own["asking"] += time.monotonic() - start
                 if (key := self.place.key(one.machine)) not in asked_for:
                     asked_for.add(key)
