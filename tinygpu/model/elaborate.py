@@ -18,6 +18,7 @@ from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
 from tinygpu.model.elaborate_op import elaborate_op
 from tinygpu.model.extent import with_divisors
+from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
 from tinygpu.model.imports import own, with_imports
 from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
@@ -45,7 +46,7 @@ from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, its theorems and lemmas, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    that it declares, its theorems and lemmas, its machines with free numbers, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
@@ -53,6 +54,7 @@ class Spec:
     warnings: tuple[Diagnostic, ...] = ()
     theorems: tuple[Theorem, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
+    families: tuple[Skeleton, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     @property
@@ -81,7 +83,7 @@ def elaborate(file: tree.File) -> Spec:
     known = combinations(_constant(params), problems)
     scope = monoids_of(file, known[0] if known else {}, problems)
     served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
-    machines: list[Machine] = []
+    machines, families = list[Machine](), list[Skeleton]()
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
     kinds_of_names = (tree.Op | tree.Machine | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
@@ -96,12 +98,15 @@ def elaborate(file: tree.File) -> Spec:
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)
+            if free := free_of(declaration, params):
+                families += _families(declaration, instances, free, file, problems, instructions)
+                continue
             made = _machines(declaration, instances, params, problems, instructions)
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     ops = tuple(i.op for several in served.values() for i in several or ())
     stated = tuple(one for one in theorems.values() if one is not None)
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, file)
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, tuple(families), file)
     problems.stop(spec)
     return spec
 
@@ -214,6 +219,24 @@ def _machines(
         if len(problems) == before:  # after a mistake the other ops would say the same
             made += _choices(draft, instance, chosen)
     return made
+
+
+def _families(
+    machine: tree.Machine, ops: Iterable[Instance], params: Params, file: tree.File, problems: Problems, instructions: tuple[Instruction, ...]
+) -> list[Skeleton]:
+    """A machine with free numbers, for each op: it is elaborated at a point, and what is wrong there is wrong."""
+    before, found = len(problems), numbers_of(machine, params, problems)
+    if found is None:
+        return []
+    numbers, where, points = found
+    fixed_there = pinned(file, machine.name, {one.name: number for one, number in zip(numbers, points[0], strict=True)})
+    (here,) = (d for d in fixed_there.declarations if isinstance(d, tree.Machine))
+    known = {d.name: d for d in fixed_there.declarations if isinstance(d, tree.Param)}
+    made = _machines(here, ops, known, problems, instructions)
+    names = {one.name for one in numbers}
+    variants_ = [(m, tuple((n, v) for n, v in m.variant if n not in names)) for m in made]
+    one_each = [Skeleton(machine.name, m.op, numbers, where, points, v, machine.span, file) for m, v in variants_]
+    return one_each if len(problems) == before else []
 
 
 def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:
