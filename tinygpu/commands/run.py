@@ -18,6 +18,7 @@ from tinygpu.category.term import TRUE, App, Fold, Read, Var, text
 from tinygpu.commands.common import add_format, add_time, show
 from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, with_sizes
 from tinygpu.commands.data import Given, add_data, arrays, given, known
+from tinygpu.commands.families import pointed
 from tinygpu.commands.first import MADE, with_machines
 from tinygpu.commands.specs import Judged, exit_code, judge, line, load_sound, sized, width_of, words
 from tinygpu.commands.together import Progress
@@ -50,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     for added in (added for _, added in made if added):
         print(f"{MADE}\n\n{added}")
     specs = tuple(spec for spec, _ in made)
-    sizes, names = words(arguments.words)
+    given_here, names = words(arguments.words)
+    specs, sizes = pointed(specs, given_here, names)
     data = given(arguments, sizes)
     machines = sized(specs, names, data.sizes)
     known(machines, data)

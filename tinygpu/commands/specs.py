@@ -78,6 +78,12 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     """The machines of some specs: all, or those of these names, titles, or ops. Raises TG905 for a name that is none of them."""
     specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
+    free = [one for spec in specs for one in spec.spec.families]
+    asked = [one for one in free if (one.name in names if names else not every)]
+    if asked:
+        from tinygpu.commands.families import without_numbers
+
+        raise without_numbers(asked[0])
     if specs and not every:
         title = f"there is no machine in {', '.join(s.path for s in specs)}"
         raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new FILE --for OP writes one")

@@ -9,10 +9,9 @@ closed form that gives all of them is the guess; nobody has to believe it, as th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import combinations_with_replacement
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 from tinygpu.category.term import INDEX, Const, Term, Var, apply
 from tinygpu.diagnostic import Span, TinygpuError
@@ -58,7 +57,7 @@ class Several:
             self.differ(values)
         return found
 
-    def differ(self, parts: Sequence[Any]) -> Any:
+    def differ(self, parts: Sequence[Any]) -> NoReturn:
         """Says that the program has another form at another point."""
         other = next((n for n, part in enumerate(parts) if part != parts[0] and _named(part) != _named(parts[0])), 1)
         there = " and ".join(self.at(n) for n in (0, other))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tinygpu.category.dtype import PACKED, STORAGE
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
-from tinygpu.model.elaborate_op import elaborate_op
+from tinygpu.model.elaborate_op import elaborate_op, passed
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
 from tinygpu.model.imports import own, with_imports
@@ -136,21 +135,11 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
         before = len(scope.problems)
         made = elaborate_op(scope.problems.enter(op), scope)
         if len(scope.problems) == before:
-            _passed(made, scope.problems)
+            passed(made, scope.problems)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None
     return served
-
-
-def _passed(ops: Iterable[Op], problems: Problems) -> None:
-    """Says which dtypes callers do not give: their arrays of f32 may have more digits than tf32, and two numbers of 4 bits are one byte."""
-    for tensor in (t for op in ops for t in (*op.inputs, *op.outputs) if t.dtype in STORAGE):
-        if tensor.dtype not in PACKED:
-            instead = "f32" if tensor.dtype == "tf32" else "u8"
-            problems.say("TG108.array", tensor.span, name=tensor.name, dtype=tensor.dtype, instead=instead)
-        elif not tensor.shape and tensor.role == "input":
-            problems.say("TG108.number", tensor.span, name=tensor.name, dtype=tensor.dtype)
 
 
 def _once(
@@ -222,7 +211,12 @@ def _machines(
 
 
 def _families(
-    machine: tree.Machine, ops: Iterable[Instance], params: Params, file: tree.File, problems: Problems, instructions: tuple[Instruction, ...]
+    machine: tree.Machine,
+    ops: Iterable[Instance],
+    params: Params,
+    file: tree.File,
+    problems: Problems,
+    instructions: tuple[Instruction, ...],
 ) -> list[Skeleton]:
     """A machine with free numbers, for each op: it is elaborated at a point, and what is wrong there is wrong."""
     before, found = len(problems), numbers_of(machine, params, problems)

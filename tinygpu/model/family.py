@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import text
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.free import Skeleton, pinned
@@ -17,9 +19,16 @@ from tinygpu.model.machine import Machine
 
 def machine_at(skeleton: Skeleton, numbers: Mapping[str, int]) -> Machine:
     """`skeleton, numbers → machine`. Raises TinygpuError where it is none with these."""
+    values = {name: numbers[name] for name in skeleton.names}
+    for fact in (f for f in skeleton.where if not evaluate(f, values)):
+        title = f"{skeleton.title} has no machine with {_said(values)}"
+        raise TinygpuError.of("TG167", title, skeleton.span, f"{text(fact)} does not hold", "give other numbers")
     spec = elaborate(pinned(skeleton.file, skeleton.name, numbers))
     for machine in spec.machines:
         if machine.name == skeleton.name and {*skeleton.variant} <= {*machine.variant} and machine.op.name == skeleton.op.name:
             return machine
-    chosen = ", ".join(f"{name}={number}" for name, number in numbers.items())
-    raise TinygpuError.of("TG167", f"{skeleton.title} is no machine with {chosen}", skeleton.span)
+    raise TinygpuError.of("TG167", f"{skeleton.title} has no machine with {_said(values)}", skeleton.span)
+
+
+def _said(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={number}" for name, number in numbers.items())

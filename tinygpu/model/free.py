@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 from math import gcd
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import Const, Term, Var, conjuncts, equal, variables
+from tinygpu.category.term import Const, Term, Var, conjuncts, variables
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.clauses import Params, names_in
 from tinygpu.model.op import Op
@@ -101,7 +101,9 @@ def free_of(machine: tree.Machine, file: Params) -> dict[str, tree.Param]:
     return found if any(p.low is not None for p in found.values()) else {}
 
 
-def numbers_of(machine: tree.Machine, params: Params, problems: Problems) -> tuple[tuple[Free, ...], tuple[Term, ...], Points] | None:
+def numbers_of(
+    machine: tree.Machine, params: Params, problems: Problems
+) -> tuple[tuple[Free, ...], tuple[Term, ...], Points] | None:
     """The free numbers of a machine, what it asks of them alone, and points where that holds; None after a message."""
     before, numbers = len(problems), []
     for param in params.values():
@@ -175,7 +177,12 @@ def generic(numbers: Sequence[Free], where: Sequence[Term]) -> Points:
 
 
 def point(
-    numbers: Sequence[Free], where: Sequence[Term], before: Sequence[tuple[int, ...]], rising: bool, apart: bool, falling: bool = False
+    numbers: Sequence[Free],
+    where: Sequence[Term],
+    before: Sequence[tuple[int, ...]],
+    rising: bool,
+    apart: bool,
+    falling: bool = False,
 ) -> tuple[int, ...] | None:
     """A point that is new at each place; `rising` above those before, `apart` with no factor in common; `falling`, its numbers are from the largest on."""
     tried, names = count(), [one.name for one in numbers]
@@ -214,7 +221,7 @@ def holds_at(where: Sequence[Term], numbers: Sequence[Free], point: Sequence[int
 def pinned(file: tree.File, machine: str, point: Mapping[str, int]) -> tree.File:
     """The file with one machine, whose free numbers are sets of one number."""
 
-    def change(node: tree.Node) -> tree.Node:
+    def change(node: Any) -> Any:
         if isinstance(node, tree.Param) and node.low is not None and node.name in point:
             return replace(node, choices=(tree.Number(str(point[node.name]), span=node.span),), low=None, high=None)
         return node

@@ -9,6 +9,7 @@ a fold over its bits, so that the result does not depend on the lane once every 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from tinygpu.category.cancel import cancel
@@ -101,7 +102,12 @@ class Threads:
         [('lane', 16), ('w', 1)]
         """
         for axis, extent, stride in self.places:
-            if extent is not None and stride <= distance < stride * extent and distance % stride == 0 and extent % (2 * (distance // stride)) == 0:
+            if (
+                extent is not None
+                and stride <= distance < stride * extent
+                and distance % stride == 0
+                and extent % (2 * (distance // stride)) == 0
+            ):
                 below = distance // stride
                 return (axis, below) if below & (below - 1) == 0 and stride & (stride - 1) == 0 else None
         return None

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from tinygpu.category.term import SHUFFLES, TRUE, App, Axis, Const, Term, substitute, variables, walk
 from tinygpu.diagnostic import Span
+from tinygpu.program.arrays import names_of
 from tinygpu.program.call import Sync
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, steps
 from tinygpu.program.traverse import map_steps, map_terms, terms
@@ -54,9 +55,18 @@ def beyond(program: Program, numbers: tuple[str, ...]) -> Iterator[tuple[str, Sp
     """What is not followed where numbers are free, and where it stands: whose meaning rests on what they are, not on what is known of them."""
     names = frozenset(numbers)
     op = program.op
-    said = [*(e for t in (*op.tensors, *op.intermediates) for e in t.shape), *(e.value for e in op.equations), *op.where, *op.promises]
+    said = [
+        *(e for t in (*op.tensors, *op.intermediates) for e in t.shape),
+        *(e.value for e in op.equations),
+        *op.where,
+        *op.promises,
+    ]
     if any(variables(term) & names for term in said):
         yield "its op speaks of them", op.span
+    if names & names_of(replace(program, op=replace(op, sizes=tuple(s for s in op.sizes if s not in names)))):
+        yield "something else in it has the name of one", program.span
+    if op.via is not None:
+        yield "it computes the other side of a theorem", program.span
     for launch in program.launches:
         if launch.cluster:
             yield "its blocks stand in clusters", launch.span

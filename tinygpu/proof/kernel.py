@@ -7,17 +7,19 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import z3
 
 from tinygpu.category.deadline import about
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.smtlib import script
 from tinygpu.category.solver import solved
-from tinygpu.category.term import FALSE, App, Const, Term, children
+from tinygpu.category.term import App, Const, Term, children, reads, text, variables
 from tinygpu.category.text import WRITTEN
+from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.obligations import claims_of, claims_of_family, claims_of_point
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
 from tinygpu.program.numbers import at_point
@@ -25,7 +27,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.evident import evident as evident
 from tinygpu.proof.evident import inhabited as inhabited
 from tinygpu.proof.sample import counterpoint
-from tinygpu.record import InitVar, dataclass
+from tinygpu.record import InitVar, dataclass, field, replace
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 CLOCK = 120.0  # seconds for one claim, as not all that z3 does is counted in its units
@@ -84,6 +86,14 @@ class Proof:
         return f"<Proof of {self.program.name}: {len(self.theorems)} obligations>"
 
 
+class Source(Protocol):
+    """Who made the program of a family: what is said of its points, on which no proof rests."""
+
+    def machine(self, numbers: Mapping[str, int]) -> Any: ...
+    def points(self, limit: int, without: Iterable[Any]) -> Iterator[dict[str, int]]: ...
+    def broken(self, program: Program, open: Open) -> Diagnostic: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """The obligations of a `program` whose free `numbers` are sizes of its op are theorems, but for those of a point. Only `prove_family` makes one."""
@@ -91,6 +101,7 @@ class Family:
     program: Program
     numbers: tuple[str, ...]
     theorems: tuple[Theorem, ...]
+    source: Source = field(compare=False, repr=False)
     key: InitVar[object] = None
 
     def __post_init__(self, key: object) -> None:
@@ -100,32 +111,55 @@ class Family:
     def __repr__(self) -> str:
         return f"<Family of {self.program.name}, all {', '.join(self.numbers)}: {len(self.theorems)} obligations>"
 
-    def point(self, numbers: Mapping[str, int], budget: int = BUDGET, clock: float = CLOCK) -> Result:
-        """`numbers → Proof` of the program with these numbers in it, or what is open of the claims of a point. Raises ValueError for other names, and
-        where what the family presupposes of its numbers does not hold."""
-        if numbers.keys() != {*self.numbers}:
-            raise ValueError(f"the numbers of {self.program.name} are {', '.join(self.numbers)}")
-        program = at_point(self.program, numbers)
-        if FALSE in program.where:
-            raise ValueError("a precondition is false there")
-        found = _settled(claims_of_point(program), budget, clock, 1)
-        return Proof(program, self.theorems + found[0], _KEY, tuple(sorted(numbers.items()))) if not found[1] else found[1]
+    def at(self, **numbers: int) -> Proof:
+        """The proof of the program with these numbers in it. Raises TinygpuError: TG167 for other names, and where what is asked of the numbers is
+        false, else with the code of what this point breaks."""
+        found = self.point(numbers)
+        if isinstance(found, Proof):
+            return found
+        raise TinygpuError(*(self.source.broken(self.program, open) for open in found))
+
+    def points(self, limit: int, without: Iterable[Any] = ()) -> Iterator[dict[str, int]]:
+        """At most so many points where what is asked of the numbers holds, smallest first, without those that nogoods exclude."""
+        return self.source.points(limit, without)
+
+    def point(self, numbers: Mapping[str, int], budget: int = BUDGET) -> Result:
+        """The same, or what is open of the claims of a point. Raises TG167."""
+        if numbers.keys() != {*self.numbers} or any(type(n) is not int or n < 0 for n in numbers.values()):
+            help = f"give a whole number for each of {', '.join(self.numbers)}"
+            raise TinygpuError.of(
+                "TG167", f"{self.program.name} has no point with {_point(numbers)}", self.program.span, "this one", help
+            )
+        facts = (f for f in self.program.where if variables(f) <= numbers.keys() and not reads(f))
+        for fact in (f for f in facts if not evaluate(f, numbers)):
+            title = f"{self.program.name} has no point with {_point(numbers)}"
+            raise TinygpuError.of("TG167", title, self.program.span, f"{text(fact)} does not hold", "give other numbers")
+        machine = self.source.machine(numbers)
+        program = replace(at_point(self.program, numbers), name=machine.title, machine=machine)
+        theorems, left = _settled(claims_of_point(program), budget, CLOCK, 1)
+        return left or Proof(program, self.theorems + theorems, _KEY, tuple(sorted(numbers.items())))
+
+
+def _point(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={number}" for name, number in numbers.items()) or "no numbers"
 
 
 Result: TypeAlias = Proof | tuple[Open, ...]
 
 
-def prove_family(program: Program, numbers: tuple[str, ...], budget: int = BUDGET, clock: float = CLOCK, enough: int = ENOUGH) -> Family | tuple[Open, ...]:
+def prove_family(
+    program: Program, numbers: tuple[str, ...], source: Source, budget: int = BUDGET, clock: float = CLOCK, enough: int = ENOUGH
+) -> Family | tuple[Open, ...]:
     """`program with free numbers → Family`, or what is open. The numbers are sizes of its op; what is asked of them is in the program's `where`.
 
     A theorem with names holds for every number that they may be: so a claim that is proved here is one of each program in which numbers stand for
-    the names. What rests on what a number is (limits of the hardware, widths, alignment, where shared arrays lie, that there is anything to
+    the names (the names are sizes, and sizes are integers from 0 on). What rests on what a number is (limits of the hardware, widths, alignment, where shared arrays lie, that there is anything to
     compute) is asked of each of these programs, when it is made.
     """
     if not {*numbers} <= {*program.op.sizes}:
         raise ValueError("the free numbers of a program are sizes of its op")
     theorems, left = _settled(claims_of_family(program, numbers), budget, clock, enough)
-    return left or Family(program, numbers, theorems, _KEY)
+    return left or Family(program, numbers, theorems, source, _KEY)
 
 
 def _settled(claims: Iterable[Claim], budget: int, clock: float, enough: int) -> tuple[tuple[Theorem, ...], tuple[Open, ...]]:
@@ -168,6 +202,16 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False, enough: i
                 if hasty and moot(open):
                     break
     return tuple(left) if left else Proof(program, tuple(theorems), _KEY)
+
+
+def by_itself(proof: Proof) -> Proof:
+    """The proof of a program whose obligations are those that are stated of it alone, as who replays it does. Raises TG515 where one that is a point of a family has none."""
+    found = prove(proof.program, enough=1) if proof.numbers else proof
+    if isinstance(found, Proof):
+        return found
+    title = f"{proof.program.name} is proved as a point of its family, and not by itself"
+    help = "take another point; what is written of a machine is proved again by whoever replays it"
+    raise TinygpuError(Diagnostic("TG515", title, found[0].claim.labels, "unknown", notes=(found[0].reason,), helps=(help,)))
 
 
 def moot(open: Open) -> bool:

@@ -48,8 +48,8 @@ class Param(
     shown=(
         "{name} = {value}",
         "{name} in {{{choices}}}",
-        "{name} in {low:exclusive}..{high:exclusive}",
-        "{name} >= {low:exclusive}",
+        "{name} in {low}..{high}",
+        "{name} >= {low}",
     ),
 ):
     """`param BM = 128`, `param BM in {64, 128}`, `param R in 1..16`, `param T >= 1`; also a declaration of a file."""
