@@ -138,7 +138,7 @@ def pinned_specs(specs: Sequence[Loaded], given: Mapping[str, int], names: Seque
     """The same, where nothing but numbers of families may be given. Raises TG905."""
     found, rest = pointed(specs, given, names)
     if rest:
-        known = sorted({name for _, one in families(specs, names) for name in one.names})
+        known = ", ".join(f"{one.name} ({', '.join(one.names)})" for _, one in families(specs, ()))
         title = f"no machine has a free number {', '.join(rest)}"
-        raise TinygpuError.of("TG905", title, help=f"the free numbers are {', '.join(known) or 'none'}")
+        raise TinygpuError.of("TG905", title, help=f"machines with free numbers are {known or 'none'}")
     return found

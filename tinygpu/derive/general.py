@@ -20,6 +20,7 @@ from tinygpu.record import dataclass, fields, is_dataclass, replace
 
 DEGREE = 4  # of a product of numbers
 LARGEST = 4096  # what is divided
+APART = "give the numbers, and it is a machine as any other; or a set, param T in {8, 16}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,8 @@ class Several:
         there = " and ".join(self.at(n) for n in (0, other))
         what = " and ".join(_named(parts[n]) for n in (0, other))
         title = f"the program of {', '.join(self.names)} is another one at other numbers"
-        help = "give the numbers, and it is a machine as any other; or a set, param T in {8, 16}"
         label = f"at {there} it has {what}, and what gives all of these is not seen"
-        raise TinygpuError.of("TG168", title, self.span, label, help)
+        raise TinygpuError.of("TG168", title, self.span, label, APART)
 
     def at(self, number: int) -> str:
         """A point in words."""

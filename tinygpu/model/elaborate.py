@@ -229,7 +229,10 @@ def _families(
     made = _machines(here, ops, known, problems, instructions)
     names = {one.name for one in numbers}
     variants_ = [(m, tuple((n, v) for n, v in m.variant if n not in names)) for m in made]
-    one_each = [Skeleton(machine.name, m.op, numbers, where, points, v, machine.span, file) for m, v in variants_]
+    one_each = [
+        Skeleton(machine.name, m.op, numbers, where, points, v, head(machine.span, f"machine {machine.name}"), file)
+        for m, v in variants_
+    ]
     return one_each if len(problems) == before else []
 
 

@@ -9,6 +9,7 @@ with free numbers is, at a point, a machine with sets of one number; so nobody a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import count
 from math import gcd
 from typing import Any, TypeAlias
@@ -28,7 +29,7 @@ from tinygpu.syntax.node import nodes, rewritten
 Points: TypeAlias = tuple[tuple[int, ...], ...]
 RISING = 3  # points at which a machine is looked at, so that a number that stands in it tells what it is made of; and one more
 TRIED = 20_000  # numbers that are looked at for a point
-NEAR = 32  # numbers of a range, from its least one on, that are looked at
+NEAR, FAR = 32, 1024  # numbers of a range, from its least one on, that are looked at first, and that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Free:
 
     def near(self) -> range:
         """The first numbers of its range."""
-        return range(self.low, self.low + NEAR if self.high is None else min(self.high + 1, self.low + NEAR))
+        return range(self.low, self.low + FAR if self.high is None else min(self.high + 1, self.low + FAR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +162,20 @@ def generic(numbers: Sequence[Free], where: Sequence[Term]) -> Points:
     """Points where all that is asked holds, no number twice at one place. They rise, and of the last one the first number is the largest, where that may be; none
     of its numbers has a factor in common with another one, where that may be.
 
+    >>> from tinygpu.category.term import equal
     >>> T, R = Free("T", 1, None), Free("R", 1, 16)
     >>> generic((T, R), (Var("T") * Var("T") <= 1024,)), generic((Free("T", 4, 4),), ())
     (((3, 5), (5, 7), (7, 11), (31, 3)), ((4,),))
     >>> generic((T,), (equal(Var("T") % 8, 0),)), generic((T, R), (Var("T") <= Var("R"),))
-    (((8,), (16,), (24,), (32,)), ((3, 5), (5, 7), (7, 11), (2, 3)))
+    (((8,), (16,), (24,), (32,)), ((3, 5), (5, 7), (7, 11), (13, 15)))
     """
     found: list[tuple[int, ...]] = []
-    for _ in range(RISING):
-        more = (point(numbers, where, found, *how) for how in ((True, True), (True, False), (False, False)))
-        found += [one for one in [next((p for p in more if p), None)] if one]
-    ways = ((True, True), (False, True), (False, False))
-    last = (point(numbers, where, found, False, apart, falling) for falling, apart in ways)
-    return (*found, *[one for one in [next((p for p in last if p), None)] if one and (1 not in one or len(found) < 2)])
+    rising = ((True, True, False), (True, False, False), (False, False, False))
+    for ways in (*[rising] * RISING, ((False, True, True), (False, True, False), (False, False, False))):
+        new = next((p for how in ways if (p := point(numbers, where, found, *how))), None)
+        if new is not None and (1 not in new or len(found) < 2):
+            found.append(new)
+    return tuple(found)
 
 
 def point(
@@ -191,7 +193,9 @@ def point(
         place = len(chosen)
         if place == len(numbers):
             return chosen
-        for value in sorted(numbers[place].near(), key=lambda v: (_odd(v), -v if falling and place == 0 else v)):
+        down = falling and place == 0
+        order = sorted(numbers[place].near(), key=lambda v: (v >= numbers[place].low + NEAR, _odd(v), -v if down else v))
+        for value in order:
             if next(tried) > TRIED:
                 return None
             new = all(value > b[place] if rising else value != b[place] for b in before)
@@ -206,6 +210,7 @@ def point(
     return further(())
 
 
+@cache
 def _odd(value: int) -> int:
     """Odd primes before other odd numbers, then even ones, and 1 last, since with it a product is another one."""
     prime = value > 2 and all(value % d for d in range(2, value))

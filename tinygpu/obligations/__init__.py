@@ -84,7 +84,7 @@ def claims_of_family(program: Program, numbers: tuple[str, ...]) -> Iterator[Cla
 
 def claims_of_point(program: Program) -> Iterator[Claim]:
     """The claims about a program with given numbers that those of its family leave."""
-    wrong = tuple(wellformed(program))
+    wrong = tuple(wellformed(instances(program)[0]))
     yield from wrong or (claim for _, claim in each_once(program, OF_A_POINT))
 
 

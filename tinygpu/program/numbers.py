@@ -9,13 +9,14 @@ a size, so what is proved of all sizes is true of each number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 
 from tinygpu.category.term import SHUFFLES, TRUE, App, Axis, Const, Term, substitute, variables, walk
 from tinygpu.diagnostic import Span
 from tinygpu.program.arrays import names_of
 from tinygpu.program.call import Sync
-from tinygpu.program.step import Array, Assign, For, Ghost, If, Launch, Program, Step, steps
-from tinygpu.program.traverse import map_steps, map_terms, terms
+from tinygpu.program.step import WARP, Array, Assign, For, Ghost, If, Launch, Program, Step, steps
+from tinygpu.program.traverse import map_steps, map_terms, shuffles, terms
 from tinygpu.record import replace
 
 BITS = ("xor", "bitand", "bitor", "shl", "shr")
@@ -70,9 +71,23 @@ def beyond(program: Program, numbers: tuple[str, ...]) -> Iterator[tuple[str, Sp
     for launch in program.launches:
         if launch.cluster:
             yield "its blocks stand in clusters", launch.span
+        if not _whole_warps(launch, names) and (together := next(filter(_by_lanes, steps(launch.body)), None)):
+            yield "lanes act together, and which threads are a warp is not known", together.span
         for step in steps(launch.body):
             if reason := _unfollowed(step, names):
                 yield reason, step.span
+
+
+def _by_lanes(step: Step) -> bool:
+    """Whether the lanes of a warp do something together in a step."""
+    return shuffles(step) or (isinstance(step, Sync) and step.scope == "warp")
+
+
+def _whole_warps(launch: Launch, names: frozenset[str]) -> bool:
+    """Whether warps are made of whole factors: at most the slowest one is free, and the others are whole warps, if it is."""
+    free = [bool(variables(a.extent) & names) for a in launch.block]
+    rest = prod(int(a.extent.value) for a in launch.block[1:] if isinstance(a.extent, Const))
+    return not any(free) or (not any(free[1:]) and rest % WARP == 0)
 
 
 def _unfollowed(step: Step, names: frozenset[str]) -> str:

@@ -9,17 +9,18 @@ or too much for the solver, is unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from tinygpu.category.deadline import Expired, doing
 from tinygpu.category.term import Term, text, variables
 from tinygpu.derive.derive import derive
-from tinygpu.derive.general import general
+from tinygpu.derive.general import APART, general
 from tinygpu.diagnostic import Diagnostic, Label, TinygpuError
 from tinygpu.model.family import machine_at
 from tinygpu.model.free import RISING, Skeleton, generic, holds_at
-from tinygpu.model.machine import Machine
 from tinygpu.model.nogood import Nogood
+from tinygpu.program.numbers import at_point
 from tinygpu.program.step import Program
 from tinygpu.proof.check import NOBODY, Refutation, Unknown, check, consequence, late
 from tinygpu.proof.constraints import copies, limit
@@ -28,8 +29,7 @@ from tinygpu.proof.words import in_words, worded
 from tinygpu.record import dataclass, replace
 
 EFFORT = 4_000_000  # solver steps for a claim about all numbers
-CLOCK = 15.0  # seconds for one
-ENOUGH = 4  # open claims
+CLOCK = 10.0  # seconds for one
 LOOKED_AT = 12  # small points, where a family is not proved
 LARGEST = 1024  # of a number whose range has no end
 VISITED = 200_000  # points that are looked at for those where all holds
@@ -41,9 +41,9 @@ class Points:
 
     skeleton: Skeleton
 
-    def machine(self, numbers: Mapping[str, int]) -> Machine:
-        """At one."""
-        return machine_at(self.skeleton, numbers)
+    def program(self, numbers: Mapping[str, int]) -> Program:
+        """Of the machine at one."""
+        return derived(self.skeleton, tuple(numbers[name] for name in self.skeleton.names))
 
     def points(self, limit: int, without: Iterable[Nogood] = ()) -> Iterator[dict[str, int]]:
         """At most so many, those with the smallest sum first; a nogood that is added to the list while they are asked for counts from then on. A number without a
@@ -91,7 +91,7 @@ def judged(skeleton: Skeleton, budget: int = EFFORT) -> Family | Refutation | Un
     programs = [derived(skeleton, point) for point in skeleton.points]
     try:
         program, other = program_of(skeleton, programs)
-        found = prove_family(program, skeleton.names, Points(skeleton), budget, CLOCK, ENOUGH if other is None else 1)
+        found = prove_family(program, skeleton.names, Points(skeleton), budget, CLOCK, 1)
         return found if isinstance(found, Family) else _not_proved(skeleton, program, found, other, budget)
     except Expired as end:
         return Unknown(programs[0], (worded(late(end), NOBODY, programs[0]),))
@@ -129,10 +129,10 @@ def _not_proved(
         there = ", ".join(f"{name}={number}" for name, number in wrong.program.machine.constants if name in skeleton.names)  # type: ignore[union-attr]
         notes, helps = (*said.notes, f"this is its machine with {there}"), (help, *said.helps) if help else said.helps
         return replace(wrong, diagnostic=replace(said, notes=notes, helps=helps))
-    apart = tuple(replace(d, verdict="unknown") for d in other.diagnostics) if other else ()
-    first, *more = dict.fromkeys(
-        (*apart, *(_unknown(program, o, skeleton) for o in [o for o in left if not consequence(o)] or left))
-    )
+    found = other or next((e for p in _told(skeleton, left) if (e := _another(skeleton, program, p)) is not None), None)
+    apart = tuple(replace(d, verdict="unknown") for d in found.diagnostics) if found else ()
+    open_ = [o for o in left if not consequence(o)] or left
+    first, *more = dict.fromkeys((*apart, *(_unknown(program, o, skeleton) for o in open_)))
     return Unknown(program, (replace(first, helps=(help, *first.helps)) if help else first, *more), left)
 
 
@@ -148,12 +148,28 @@ def _unknown(program: Program, open: Open, skeleton: Skeleton) -> Diagnostic:
     return worded(found, claim, program)
 
 
+def _told(skeleton: Skeleton, left: Sequence[Open]) -> list[tuple[int, ...]]:
+    """The points at which the solver says that a claim is false."""
+    named = [tuple(o.model.get(n, 0) for n in skeleton.names) for o in left if o.model]
+    return sorted({p for p in named if holds_at(skeleton.where, skeleton.numbers, p)}, key=lambda p: (sum(p), p))
+
+
+def _another(skeleton: Skeleton, program: Program, point: tuple[int, ...]) -> TinygpuError | None:
+    """What is said where the machine of a point has another program than the family with these numbers in it."""
+    with suppress(TinygpuError):
+        own, numbers = derived(skeleton, point), skeleton.named(point)
+        if own == replace(at_point(program, numbers), name=own.name):
+            return None
+    there = ", ".join(f"{name}={number}" for name, number in skeleton.named(point).items())
+    title = f"the program of {', '.join(skeleton.names)} is another one at other numbers"
+    label = f"with {there} it is none of those that were looked at"
+    return TinygpuError.of("TG168", title, skeleton.span, label, APART)
+
+
 def _refuted(skeleton: Skeleton, left: Sequence[Open]) -> Refutation | None:
     """The smallest machine that is refuted: of the first points, and of those that the solver named. What a point is asked refutes no family."""
-    named = [tuple(o.model.get(n, 0) for n in skeleton.names) for o in left if o.model]
-    told_ = sorted({p for p in named if holds_at(skeleton.where, skeleton.numbers, p)}, key=lambda p: (sum(p), p))
     small = [tuple(p.values()) for p in Points(skeleton).points(LOOKED_AT)]
-    for point in dict.fromkeys((*small, *told_[:ENOUGH])):
+    for point in dict.fromkeys((*small, *_told(skeleton, left))):
         try:
             program = derived(skeleton, point)
             found = prove(program, EFFORT, hasty=True, enough=1)

@@ -89,7 +89,7 @@ class Proof:
 class Source(Protocol):
     """Who made the program of a family: what is said of its points, on which no proof rests."""
 
-    def machine(self, numbers: Mapping[str, int]) -> Any: ...
+    def program(self, numbers: Mapping[str, int]) -> Program: ...
     def points(self, limit: int, without: Iterable[Any]) -> Iterator[dict[str, int]]: ...
     def broken(self, program: Program, open: Open) -> Diagnostic: ...
 
@@ -112,8 +112,9 @@ class Family:
         return f"<Family of {self.program.name}, all {', '.join(self.numbers)}: {len(self.theorems)} obligations>"
 
     def at(self, **numbers: int) -> Proof:
-        """The proof of the program with these numbers in it. Raises TinygpuError: TG167 for other names, and where what is asked of the numbers is
-        false, else with the code of what this point breaks."""
+        """The proof of the machine with these numbers: of the family's program with the numbers in it; where the machine has another one there (of a loop
+        of 1, of wide copies), of that by itself. Raises TinygpuError: TG167 for other names, and where what is asked of the numbers is false, else
+        with the code of what this point breaks."""
         found = self.point(numbers)
         if isinstance(found, Proof):
             return found
@@ -134,8 +135,9 @@ class Family:
         for fact in (f for f in facts if not evaluate(f, numbers)):
             title = f"{self.program.name} has no point with {_point(numbers)}"
             raise TinygpuError.of("TG167", title, self.program.span, f"{text(fact)} does not hold", "give other numbers")
-        machine = self.source.machine(numbers)
-        program = replace(at_point(self.program, numbers), name=machine.title, machine=machine)
+        program = self.source.program(numbers)
+        if program != replace(at_point(self.program, numbers), name=program.name):
+            return prove(program, budget, enough=1)
         theorems, left = _settled(claims_of_point(program), budget, CLOCK, 1)
         return left or Proof(program, self.theorems + theorems, _KEY, tuple(sorted(numbers.items())))
 
