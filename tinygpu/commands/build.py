@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
-from tinygpu.commands.families import families, pinned_specs, settled_words, without_numbers
+from tinygpu.commands.families import families, pinned_specs, settled_words
 from tinygpu.commands.first import with_machines
 from tinygpu.commands.make import Made, make, module_name, target
-from tinygpu.commands.specs import among, exit_code, load_all
+from tinygpu.commands.specs import among, exit_code, load_all, without_numbers
 from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 

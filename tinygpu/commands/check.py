@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
-from tinygpu.commands.families import Proved, families, family_line, pinned_specs, prove, settled_words
+from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress, processes
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
                 because(theorems.reasons(believed[-1]) if arguments.why in ("theorem", "all") else ())
         for spec, family in free:
             now(f"checking {family.title}")
-            proved.append(prove(spec.path, family, arguments.budget, arguments.time))
+            proved.append(check_family(spec.path, family, arguments.budget, arguments.time))
             if style == "human":
                 told(family_line(proved[-1], width), proved[-1].diagnostics, sources)
         for number, (spec, machine) in enumerate(machines, 1):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
 from tinygpu.category.term import text
-from tinygpu.commands.specs import words
+from tinygpu.commands.specs import without_numbers, words
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass, field, replace
 
@@ -55,7 +55,7 @@ def families(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loade
     return tuple((s, one) for s, one in every if not names or {one.name, one.title, one.op.name, one.op.family} & {*names})
 
 
-def prove(path: str, family: Skeleton, budget: int | None = None, limit: float = TIME) -> Proved:
+def check_family(path: str, family: Skeleton, budget: int | None = None, limit: float = TIME) -> Proved:
     """Check one, timed, in at most so many seconds."""
     from tinygpu import pipeline
     from tinygpu.proof.family import EFFORT, judged
@@ -115,15 +115,6 @@ def complete(family: Skeleton, given: Mapping[str, int]) -> bool:
     if {*family.names} <= given.keys():
         return True
     raise without_numbers(family)
-
-
-def without_numbers(family: Skeleton) -> TinygpuError:
-    """What is said where a family is to be a machine, and its numbers are not given."""
-    title = f"{family.title} is a machine for each of its numbers, and they are not given"
-    label = f"{', '.join(one.written for one in family.numbers)}"
-    least = family.named(family.points[0])
-    help = f"say which: {family.name} {' '.join(f'{name}={number}' for name, number in least.items())}; tinygpu check proves it for all"
-    return TinygpuError.of("TG167", title, family.span, label, help)
 
 
 def settled_words(paths: Sequence[str]) -> tuple[list[str], list[str], dict[str, int]]:
