@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import text
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.elaborate import elaborate
-from tinygpu.model.free import Skeleton, pinned
+from tinygpu.model.free import Skeleton, fact_at, pinned
 from tinygpu.model.machine import Machine
 
 
 def machine_at(skeleton: Skeleton, numbers: Mapping[str, int]) -> Machine:
     """`skeleton, numbers → machine`. Raises TinygpuError where it is none with these."""
     values = {name: numbers[name] for name in skeleton.names}
-    for fact in (f for f in skeleton.where if not evaluate(f, values)):
+    for fact in (f for f in skeleton.where if not fact_at(f, values)):
         title = f"{skeleton.title} has no machine with {_said(values)}"
         raise TinygpuError.of("TG167", title, skeleton.span, f"{text(fact)} does not hold", "give other numbers")
     spec = elaborate(pinned(skeleton.file, skeleton.name, numbers))

@@ -203,7 +203,7 @@ def point(
                 continue
             here = dict(zip(names, (*chosen, value), strict=False))
             facts = (f for f in where if numbers[place].name in variables(f) and variables(f) <= here.keys())
-            if all(evaluate(f, here) for f in facts) and (whole := further((*chosen, value))):
+            if all(fact_at(f, here) for f in facts) and (whole := further((*chosen, value))):
                 return whole
         return None
 
@@ -220,7 +220,20 @@ def _odd(value: int) -> int:
 def holds_at(where: Sequence[Term], numbers: Sequence[Free], point: Sequence[int]) -> bool:
     """Whether all that is asked of numbers holds at a point."""
     values = {one.name: number for one, number in zip(numbers, point, strict=True)}
-    return all(evaluate(fact, values) for fact in where if variables(fact) <= values.keys())
+    return all(fact_at(fact, values) for fact in where if variables(fact) <= values.keys())
+
+
+def fact_at(fact: Term, values: Mapping[str, int]) -> bool:
+    """Whether a condition on numbers holds; one without a value does not.
+
+    >>> T = Var("T")
+    >>> fact_at(T // (T - 1) >= 2, {"T": 1}), fact_at(T // (T - 1) >= 2, {"T": 2})
+    (False, True)
+    """
+    try:
+        return bool(evaluate(fact, values))
+    except (ValueError, ZeroDivisionError):
+        return False
 
 
 def pinned(file: tree.File, machine: str, point: Mapping[str, int]) -> tree.File:

@@ -16,7 +16,7 @@ import z3
 from tinygpu.category.deadline import about
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.smtlib import script
-from tinygpu.category.solver import solved
+from tinygpu.category.solver import CLOCK, solved
 from tinygpu.category.term import App, Const, Term, children, reads, text, variables
 from tinygpu.category.text import WRITTEN
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -30,7 +30,6 @@ from tinygpu.proof.sample import counterpoint
 from tinygpu.record import InitVar, dataclass, field, replace
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
-CLOCK = 120.0  # seconds for one claim, as not all that z3 does is counted in its units
 ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
 FACTORS = 8  # of a product that the solver multiplies out as fast as anything
@@ -132,7 +131,7 @@ class Family:
                 "TG167", f"{self.program.name} has no point with {_point(numbers)}", self.program.span, "this one", help
             )
         facts = (f for f in self.program.where if variables(f) <= numbers.keys() and not reads(f))
-        for fact in (f for f in facts if not evaluate(f, numbers)):
+        for fact in (f for f in facts if not _true(f, numbers)):
             title = f"{self.program.name} has no point with {_point(numbers)}"
             raise TinygpuError.of("TG167", title, self.program.span, f"{text(fact)} does not hold", "give other numbers")
         program = self.source.program(numbers)
@@ -140,6 +139,13 @@ class Family:
             return prove(program, budget, enough=1)
         theorems, left = _settled(claims_of_point(program), budget, CLOCK, 1)
         return left or Proof(program, self.theorems + theorems, _KEY, tuple(sorted(numbers.items())))
+
+
+def _true(fact: Term, numbers: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(fact, numbers))
+    except (ValueError, ZeroDivisionError):  # what has no value does not hold
+        return False
 
 
 def _point(numbers: Mapping[str, int]) -> str:
