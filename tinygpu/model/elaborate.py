@@ -222,18 +222,15 @@ def _families(
     before, found = len(problems), numbers_of(machine, params, problems)
     if found is None:
         return []
-    numbers, where, points = found
-    fixed_there = pinned(file, machine.name, {one.name: number for one, number in zip(numbers, points[0], strict=True)})
-    (here,) = (d for d in fixed_there.declarations if isinstance(d, tree.Machine))
-    known = {d.name: d for d in fixed_there.declarations if isinstance(d, tree.Param)}
-    made = _machines(here, ops, known, problems, instructions)
-    names = {one.name for one in numbers}
-    variants_ = [(m, tuple((n, v) for n, v in m.variant if n not in names)) for m in made]
-    one_each = [
-        Skeleton(machine.name, m.op, numbers, where, points, v, head(machine.span, f"machine {machine.name}"), file)
-        for m, v in variants_
-    ]
-    return one_each if len(problems) == before else []
+    numbers, _, points = found
+    chosen = {one.name: number for one, number in zip(numbers, points[0], strict=True)}
+    problems.note = problems.note or f"this is its machine with {', '.join(f'{n}={v}' for n, v in chosen.items())}"
+    there = pinned(file, machine.name, chosen).declarations
+    (here,) = (d for d in there if isinstance(d, tree.Machine))
+    made = _machines(here, ops, {d.name: d for d in there if isinstance(d, tree.Param)}, problems, instructions)
+    rest = [(m.op, tuple((n, v) for n, v in m.variant if n not in chosen)) for m in made]
+    place = head(machine.span, f"machine {machine.name}")
+    return [Skeleton(machine.name, op, *found, v, place, file) for op, v in rest] if len(problems) == before else []
 
 
 def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:

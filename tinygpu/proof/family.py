@@ -30,7 +30,7 @@ from tinygpu.record import dataclass, replace
 
 EFFORT = 4_000_000  # solver steps for a claim about all numbers
 CLOCK = 10.0  # seconds for one
-LOOKED_AT = 12  # small points, where a family is not proved
+LOOKED_AT = 6  # small points, where a family is not proved
 LARGEST = 1024  # of a number whose range has no end
 VISITED = 200_000  # points that are looked at for those where all holds
 
@@ -112,9 +112,17 @@ def program_of(skeleton: Skeleton, programs: Sequence[Program]) -> tuple[Program
 
 
 def derived(skeleton: Skeleton, point: Sequence[int]) -> Program:
-    """The program of a machine of it."""
-    machine = machine_at(skeleton, skeleton.named(point))
-    return replace(derive(machine), machine=machine)
+    """The program of a machine of it. Raises TinygpuError, which says at which point, where there is none."""
+    numbers = skeleton.named(point)
+    try:
+        machine = machine_at(skeleton, numbers)
+        return replace(derive(machine), machine=machine)
+    except TinygpuError as error:
+        raise TinygpuError(*(replace(d, notes=(*d.notes, _there(numbers))) for d in error.diagnostics)) from None
+
+
+def _there(numbers: Mapping[str, int]) -> str:
+    return f"this is its machine with {', '.join(f'{name}={number}' for name, number in numbers.items())}"
 
 
 def _not_proved(
@@ -126,8 +134,8 @@ def _not_proved(
     help = "" if any(o.claim.kind == "family" for o in left) else _closed(skeleton, program, budget)
     if wrong is not None:
         said = wrong.diagnostic
-        there = ", ".join(f"{name}={number}" for name, number in wrong.program.machine.constants if name in skeleton.names)  # type: ignore[union-attr]
-        notes, helps = (*said.notes, f"this is its machine with {there}"), (help, *said.helps) if help else said.helps
+        numbers = {name: number for name, number in wrong.program.machine.constants if name in skeleton.names}  # type: ignore[union-attr]
+        notes, helps = (*said.notes, _there(numbers)), (help, *said.helps) if help else said.helps
         return replace(wrong, diagnostic=replace(said, notes=notes, helps=helps))
     found = other or next((e for p in _told(skeleton, left) if (e := _another(skeleton, program, p)) is not None), None)
     apart = tuple(replace(d, verdict="unknown") for d in found.diagnostics) if found else ()
