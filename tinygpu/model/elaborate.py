@@ -31,7 +31,7 @@ from tinygpu.model.problems import Problems, head
 from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Instance, Served, instances_of
-from tinygpu.model.source import source, variants
+from tinygpu.model.source import around, source, variants
 from tinygpu.model.theorem import Theorem, theorem_of, with_lemmas
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
@@ -225,7 +225,8 @@ def _families(
     numbers, _, points = found
     chosen = {one.name: number for one, number in zip(numbers, points[0], strict=True)}
     problems.note = problems.note or f"this is its machine with {', '.join(f'{n}={v}' for n, v in chosen.items())}"
-    there = pinned(file, machine.name, chosen).declarations
+    file = replace(file, declarations=around(file, machine.name))
+    there = pinned(file, chosen).declarations
     (here,) = (d for d in there if isinstance(d, tree.Machine))
     made = _machines(here, ops, {d.name: d for d in there if isinstance(d, tree.Param)}, problems, instructions)
     rest = [(m.op, tuple((n, v) for n, v in m.variant if n not in chosen)) for m in made]

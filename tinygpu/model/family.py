@@ -22,7 +22,7 @@ def machine_at(skeleton: Skeleton, numbers: Mapping[str, int]) -> Machine:
     for fact in (f for f in skeleton.where if not fact_at(f, values)):
         title = f"{skeleton.title} has no machine with {_said(values)}"
         raise TinygpuError.of("TG167", title, skeleton.span, f"{text(fact)} does not hold", "give other numbers")
-    spec = elaborate(pinned(skeleton.file, skeleton.name, numbers))
+    spec = elaborate(pinned(skeleton.file, numbers))
     for machine in spec.machines:
         if machine.name == skeleton.name and {*skeleton.variant} <= {*machine.variant} and machine.op.name == skeleton.op.name:
             return machine

@@ -236,13 +236,13 @@ def fact_at(fact: Term, values: Mapping[str, int]) -> bool:
         return False
 
 
-def pinned(file: tree.File, machine: str, point: Mapping[str, int]) -> tree.File:
-    """The file with one machine, whose free numbers are sets of one number."""
+def pinned(file: tree.File, point: Mapping[str, int]) -> tree.File:
+    """The file of one machine, its free numbers as sets of one number."""
 
     def change(node: Any) -> Any:
         if isinstance(node, tree.Param) and node.low is not None and node.name in point:
             return replace(node, choices=(tree.Number(str(point[node.name]), span=node.span),), low=None, high=None)
         return node
 
-    kept = (d for d in file.declarations if not isinstance(d, tree.Machine) or d.name == machine)
-    return replace(file, declarations=rewritten(tuple(kept), change))
+    speaks = tree.Param | tree.Machine
+    return replace(file, declarations=tuple(rewritten(d, change) if isinstance(d, speaks) else d for d in file.declarations))

@@ -75,12 +75,17 @@ def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
 
 def said(file: tree.File, name: str) -> str:
     """The text of a machine with its ops and whatever they name, in the one style, without comments."""
+    return format_file(tree.File(around(file, name)))
+
+
+def around(file: tree.File, name: str) -> tuple[Declared | tree.Machine, ...]:
+    """A machine, behind its ops and whatever they name."""
     machine = next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name)
     theorem = via(machine, file.declarations)
     ops = {op.name for op in (*machine.ops, *((theorem.left, theorem.right) if theorem else ()))}
     declared = (d for d in file.declarations if isinstance(d, Declared) and (theorem or not isinstance(d, tree.Lemma)))
     own = tuple(d for d in declared if d is theorem or not isinstance(d, tree.Op | tree.Theorem) or d.name in ops)
-    return format_file(tree.File((*needed(own, machine), machine)))
+    return (*needed(own, machine), machine)
 
 
 def stated(file: tree.File, kind: type[tree.Theorem | tree.Lemma], name: str) -> str:
