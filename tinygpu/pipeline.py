@@ -25,10 +25,10 @@ from tinygpu.model.source import said
 from tinygpu.program.step import For, Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
+from tinygpu.proof.check import Stated, bounded
 from tinygpu.proof.check import Unknown as Unknown
 from tinygpu.proof.check import Verdict as Verdict
-from tinygpu.proof.check import bounded
-from tinygpu.proof.kernel import BUDGET
+from tinygpu.proof.kernel import BUDGET, by_itself
 from tinygpu.proof.kernel import Proof as Proof
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax.parse import parse
@@ -132,7 +132,7 @@ def built(proof: Proof, machine: Machine | None = None) -> Built:
     """A proved machine with what the emitter needs to know of its proof. Raises TypeError for anything but a `Proof`."""
     if not isinstance(proof, Proof):
         raise TypeError(f"build needs a Proof, not {type(proof).__name__}: a machine that is not proved is not built")
-    machine = machine or proof.program.machine
+    machine, proof = machine or proof.program.machine, by_itself(proof)
     if machine is not None and machine is not proof.program.machine and program(machine) != proof.program:
         title = f"the proof is of {proof.program.name}, and says nothing of the program of {machine.title}"
         raise TinygpuError(Diagnostic("TG905", title, helps=("build it with its own proof, which tinygpu.check gives",)))
@@ -228,7 +228,7 @@ def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:
     from tinygpu.emit.module import kernel_texts
     from tinygpu.proof.certificate import certify
 
-    return certify(proof, said(spec.spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
+    return certify(by_itself(proof), said(spec.spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
 
 
 def module(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ()) -> str:
@@ -291,7 +291,7 @@ def build(proof: Proof, machine: Machine | None = None, time: float = TIME) -> C
     return getattr(loaded, launcher_names([ready.machine])[0])  # type: ignore[no-any-return]
 
 
-def timely(time: float, machine: Machine, run: Callable[[], T]) -> T:
+def timely(time: float, machine: Stated, run: Callable[[], T]) -> T:
     """What is done of a proved machine, in at most so many seconds. Raises TinygpuError, TG515, where that is not enough."""
     with within(time):
         return bounded(machine, run)

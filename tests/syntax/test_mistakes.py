@@ -98,7 +98,7 @@ def test_what_could_stand_there() -> None:
     (found,) = refused("param a = 3\0")
     assert (found.code, found.title, found.span.column) == ("TG002", "the text holds a NUL byte", 12)
     (found,) = refused("param BM: 64")
-    assert found.labels[0].text == "here could stand `=` or `in`"
+    assert found.labels[0].text == "here could stand `=`, `>=` or `in`"
     (found,) = refused("op f(x: f32[n]) (y: f32[n]) { y[i] = x[i] }")
     assert found.title == "`->` is missing before `(`"
 

@@ -59,11 +59,21 @@ def strides(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[int, ...]:
     >>> strides((Const(8), Const(32)), Layout(pad=1)), strides((Const(2), Const(8), Const(32)))
     ((33, 1), (256, 32, 1))
     """
-    found: list[int] = []
-    step = 1
+    return tuple(map(_number, distances(tuple(map(lift, map(_number, extents))), layout)))
+
+
+def distances(extents: Sequence[Term], layout: Layout = PLAIN) -> tuple[Term, ...]:
+    """The same of any extents.
+
+    >>> from tinygpu.category.term import Var, text
+    >>> [text(d) for d in distances((Const(4), Var("T"), Const(32)), Layout(pad=1))]
+    ['T*33', '33', '1']
+    """
+    found: list[Term] = []
+    step: Term = Const(1)
     for position, extent in enumerate(reversed(extents)):
         found.append(step)
-        step *= _number(extent) + (layout.pad if position == 0 else 0)
+        step = (extent + layout.pad if position == 0 else extent) * step
     return tuple(reversed(found))
 
 
@@ -80,7 +90,7 @@ def address(extents: Sequence[Term], layout: Layout, index: Sequence[Term]) -> T
         extents, index = panelled(extents, layout.panels, index)
         return address(extents, Layout(0, layout.swizzle), index)
     flat: Term = lift(0)
-    for stride, coordinate in zip(strides(extents, layout), index, strict=True):
+    for stride, coordinate in zip(distances(extents, layout), index, strict=True):
         flat = flat + coordinate * stride
     return swizzled(flat, layout)
 

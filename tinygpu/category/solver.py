@@ -15,19 +15,20 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from math import inf
+from time import monotonic
 from typing import Any
 
 from tinygpu.category.deadline import SLACK, full, left, look, room
 
 TRIM_THRESHOLD, TOP_PAD, KEPT = -1, -2, 64 << 20  # glibc's numbers of two options, and bytes: two contexts
-LONGEST = 1_000_000  # seconds that a solver counts to
 LEAST = 64  # MiB that a question gets, however little is left: as much as easy ones take
+CLOCK = 120.0  # seconds for a question, as not all that z3 does is counted in its units
 SEARCHES = 5  # each with its own seed and its share of the budget
 
 
-def solved(text: str, budget: int) -> tuple[Any, Any, int]:
-    """`(SMT-LIB text, resource units) → (unsat | sat | unknown, the model of sat, resource units spent)`, in a context of its own.
+def solved(text: str, budget: int, clock: float = CLOCK) -> tuple[Any, Any, int]:
+    """`(SMT-LIB text, resource units, seconds) → (unsat | sat | unknown, the model of sat, resource units spent)`, in a context of its own. What takes
+    longer by the clock is unknown: some of what z3 does, as products of several unknowns, is not counted in its units.
 
     >>> solved("(declare-const i Int) (assert (= (* i i) 49)) (assert (< i 0))", 1_000_000)[:2]
     (sat, [i = -7])
@@ -38,13 +39,12 @@ def solved(text: str, budget: int) -> tuple[Any, Any, int]:
     context = z3.Context()
     formulas = z3.parse_smt2_string(text, ctx=context)
     real, cells, search = z3.Probe("is-qfnra", context), z3.Tactic("qfnra-nlsat", context), z3.Tactic("smt", context)
-    effort = 0
+    effort, end = 0, monotonic() + clock
     for seed in range(SEARCHES):
         solver = z3.Cond(real, cells, search, context).solver()
         solver.set("rlimit", max(1, budget // SEARCHES))
         solver.set("random_seed", seed)
-        if left() < inf:
-            solver.set("timeout", int(1000 * (min(left(), LONGEST) + SLACK)) + 1)
+        solver.set("timeout", int(1000 * min(left() + SLACK, max(0.0, end - monotonic()))) + 1)
         solver.set("ctrl_c", False)  # an interrupt is Python's: z3's own handler answers "unknown" instead
         solver.add(formulas)
         with bounded_memory():

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
+from tinygpu.commands.families import families, pinned_specs, settled_words
 from tinygpu.commands.first import with_machines
 from tinygpu.commands.make import Made, make, module_name, target
-from tinygpu.commands.specs import among, choices_among, exit_code, load_all
+from tinygpu.commands.specs import among, choices_among, exit_code, load_all, without_numbers
 from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
@@ -27,7 +28,7 @@ EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
+    add_paths(parser, "files, folders, patterns, or - for standard input; then a machine and its free numbers: tile T=16")
     help = "where to put the modules, and the runtime beside them; - prints the modules alone"
     parser.add_argument("-o", "--output", default=".", metavar="FOLDER", help=help)
     add_machine(parser)
@@ -38,10 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     style, output = arguments.output_format, arguments.output
-    specs, sources, problems = whole(arguments.paths)
+    paths, named, numbers = settled_words(arguments.paths)
+    specs, sources, problems = whole(paths)
+    names = [*arguments.machine, *named]
+    specs = pinned_specs(specs, numbers, names)
+    for _, family in families(specs, names):
+        raise without_numbers(family)
     if output != "-":
         apart([spec.path for spec in specs])
-    machines = among(specs, arguments.machine, problems)
+    machines = among(specs, names, problems)
 
     jobs = processes(arguments.jobs)
     import_module("tinygpu.emit.module")  # here, as each of the processes would load it, which takes as long as a small machine

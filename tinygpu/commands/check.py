@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
+from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress, processes
@@ -53,16 +54,21 @@ def run(arguments: argparse.Namespace) -> int:
     known_property(arguments)
     if not arguments.paths:
         raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
-    specs, sources, problems = load_all(arguments.paths)
+    paths, named, numbers = settled_words(arguments.paths)
+    specs, sources, problems = load_all(paths)
+    arguments.machine = [*arguments.machine, *named]
+    specs = pinned_specs(specs, numbers, arguments.machine)
     style, hashed = arguments.output_format, arguments.output_format == "json"
     stated = theorems.stated(specs, arguments.machine)
-    rest = [name for name in arguments.machine if name not in {t.name for _, t in stated}]
+    free = families(specs, arguments.machine)
+    rest = [name for name in arguments.machine if name not in {t.name for _, t in stated} | {f.name for _, f in free}]
     alone = not any(s.machines for s in specs) or (arguments.machine and not rest)
-    machines = () if stated and alone else among(specs, rest, problems)
-    width = max(width_of(m for _, m in machines), *(len(theorems.heading(t)) for _, t in stated), 0)
+    machines = () if (stated or free) and alone else among(specs, rest, problems)
+    headings = (*(theorems.heading(t) for _, t in stated), *(f.heading for _, f in free))
+    width = max(width_of(m for _, m in machines), *map(len, headings), 0)
     keep = keeper(arguments)
     whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
-    judged, believed = list[Judged](), list[Believed]()
+    judged, believed, proved = list[Judged](), list[Believed](), list[Proved]()
     light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs), arguments.time)
     with Progress() as now:
         for spec, theorem in stated:
@@ -74,6 +80,11 @@ def run(arguments: argparse.Namespace) -> int:
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
                 asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
                 because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
+        for spec, family in free:
+            now(f"checking {family.title}")
+            proved.append(check_family(spec.path, family, arguments.budget, arguments.time))
+            if style == "human":
+                told(family_line(proved[-1], width), proved[-1].diagnostics, sources)
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
@@ -82,10 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
                 keep(spec, one)
             if style == "human":
                 tell(judged[-1], width, arguments.why, sources)
-    finish(judged, believed, problems, style, sources)
+    finish(judged, believed, proved, problems, style, sources)
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
-    return exit_code([*(t.word for t in believed), *(j.word for j in judged), *(d.verdict for d in problems)])
+    return exit_code(
+        [*(t.word for t in believed), *(f.word for f in proved), *(j.word for j in judged), *(d.verdict for d in problems)]
+    )
 
 
 def known_property(arguments: argparse.Namespace) -> None:
@@ -224,10 +237,16 @@ def reasons(judged: Judged, kind: str) -> list[str]:
 
 
 def finish(
-    judged: Sequence[Judged], believed: Sequence[Believed], problems: tuple[Diagnostic, ...], style: str, sources: dict[str, str]
+    judged: Sequence[Judged],
+    believed: Sequence[Believed],
+    proved: Sequence[Proved],
+    problems: tuple[Diagnostic, ...],
+    style: str,
+    sources: dict[str, str],
 ) -> None:
     """What comes after the last machine: the count for a person, the whole document for a machine."""
-    found = (*problems, *(d for t in believed for d in t.diagnostics), *(d for j in judged for d in j.diagnostics))
+    said = [one.diagnostics for one in believed] + [one.diagnostics for one in proved] + [one.diagnostics for one in judged]
+    found = (*problems, *(d for each in said for d in each))
     match style:
         case "human":
             show(problems, style, sources)
@@ -235,7 +254,7 @@ def finish(
                 (what, [t.word for t in believed if t.of_sizes is of])
                 for what, of in (("lemmas and theorems", False), ("choices", True))
             )
-            for what, words in (*stated, ("machines", [j.word for j in judged])):
+            for what, words in (*stated, ("families", [f.word for f in proved]), ("machines", [j.word for j in judged])):
                 counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
                 if len(words) > 1:
                     print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
@@ -245,11 +264,15 @@ def finish(
                 ("choices", [t.row for t in believed if t.of_sizes]),
             )
             rows = {name: several for name, several in named if several}
+            rows |= {"families": [one.row for one in proved]} if proved else {}
             print_json({**rows, "machines": [as_row(j) for j in judged]}, found)
         case "concise":
             for t in believed:
                 if t.word == "proved":
                     print(f"{t.path}: proved {theorems.heading(t.theorem)}")
+            for one in proved:
+                if one.word == "proved":
+                    print(f"{one.path}: proved {one.family.heading}")
             for j in judged:
                 if j.word == "proved":
                     print(f"{j.path}: proved {j.machine.heading}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinygpu import pipeline
 from tinygpu.commands.common import PROVED, print_json
+from tinygpu.commands.families import pointed
 from tinygpu.commands.specs import sized, usual_sizes, words
 from tinygpu.cost.bound import bounds_on_cpu
 from tinygpu.cost.core_page import core_page
@@ -37,7 +38,8 @@ MOST = 1 << 26  # elements of an array, where nobody gives its size
 
 def costs(arguments: argparse.Namespace, specs: Sequence[pipeline.Loaded], sources: dict[str, str]) -> int:
     """The cost of each machine, with its notes under it; one document for a machine that reads."""
-    given, names = words([*arguments.machines, *arguments.cost])
+    words_, names = words([*arguments.machines, *arguments.cost])
+    specs, given = pointed(specs, words_, names)
     machines, style = sized(specs, names, given), arguments.output_format
     cpu = cpu_named(arguments.device, arguments.peaks)
     arch, device = (CPU, None) if cpu or arguments.device == CPU else target_named(arguments.device)

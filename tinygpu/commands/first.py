@@ -30,7 +30,7 @@ def with_machines(
     """A spec without machines with one for each op, for a device or for any, and their text; any other spec as it is. Raises TinygpuError for an op that no rule serves."""
     from tinygpu import pipeline
 
-    if spec.machines or not spec.spec.ops:
+    if spec.machines or spec.spec.families or not spec.spec.ops:
         return spec, ""
     texts = []
     for op in {op.family: op for op in spec.spec.ops}.values():

@@ -19,6 +19,7 @@ from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_time, show
 from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, with_sizes
 from tinygpu.commands.data import Given, add_data, arrays, given, known
+from tinygpu.commands.families import pointed
 from tinygpu.commands.first import MADE, with_machines
 from tinygpu.commands.specs import Judged, choices_among, exit_code, judge, line, load_sound, names_of, sized, width_of, words
 from tinygpu.commands.theorems import Believed
@@ -59,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     for added in (added for _, added in made if added):
         print(f"{MADE}\n\n{added}")
     specs = tuple(spec for spec, _ in made)
-    sizes, names = words(arguments.words)
+    given_here, names = words(arguments.words)
+    specs, sizes = pointed(specs, given_here, names)
     data = given(arguments, sizes)
     machines = sized(specs, names, data.sizes)
     known(machines, data)

@@ -10,8 +10,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED, add_format
+from tinygpu.commands.families import pinned_specs
 from tinygpu.commands.first import MADE, with_machines
-from tinygpu.commands.specs import chosen, load_sound
+from tinygpu.commands.specs import chosen, load_sound, words
 from tinygpu.commands.theorems import judge, reasons, stated
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.hardware.arch import CPU
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "machines",
         nargs="*",
         metavar="MACHINE",
-        help="a machine, an op for all of its machines, a theorem, a lemma or a choice (all machines)",
+        help="a machine, an op for all of its machines, a theorem, a lemma or a choice (all machines); free numbers, T=16",
     )
     parser.add_argument(
         "--cost", nargs="*", metavar="SIZE=VALUE", help="what it moves and computes, predicted, at these sizes (M=4096 N=4096)"
@@ -65,9 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
         return costs(arguments, specs, sources)
     if arguments.device is not None or arguments.peaks:
         raise TinygpuError.of("TG905", "--device and --peaks go with --cost", help="say --cost --device NAME")
+    given, listed = words(arguments.machines)
+    specs = pinned_specs(specs, given, listed)
     stages = [stage for stage in STAGES if getattr(arguments, stage)] or ["program"]
-    pages = [(spec, one) for spec, one in stated(specs, ()) if one.name in arguments.machines]
-    names = [name for name in arguments.machines if name not in {one.name for _, one in pages}]
+    pages = [(spec, one) for spec, one in stated(specs, ()) if one.name in listed]
+    names = [name for name in listed if name not in {one.name for _, one in pages}]
     machines = chosen(specs, names) if names or not pages else ()
     texts += [theorem_text(spec, one) for spec, one in pages]
     for _, machine in machines:

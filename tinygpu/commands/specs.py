@@ -19,6 +19,7 @@ from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
     from tinygpu.model.choice import Choice
+    from tinygpu.model.free import Skeleton
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded, Verdict
@@ -79,6 +80,10 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
     """The machines of some specs: all, or those of these names, titles, ops, or choices. Raises TG905 for a name that is none of them."""
     specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
+    free = [one for spec in specs for one in spec.spec.families]
+    asked = [one for one in free if (one.name in names if names else not every)]
+    if asked:
+        raise without_numbers(asked[0])
     if specs and not every:
         title = f"there is no machine in {', '.join(s.path for s in specs)}"
         raise TinygpuError.of("TG905", title, help="an operation is computed by a machine: tinygpu new FILE --for OP writes one")
@@ -91,6 +96,15 @@ def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded,
             *(Diagnostic("TG905", f"there is no machine {n}", helps=(f"the machines are {known}",)) for n in missing)
         )
     return tuple((spec, machine) for spec, machine in every if any(n in names_of(machine, spec) for n in names))
+
+
+def without_numbers(family: Skeleton) -> TinygpuError:
+    """What is said where a family is to be a machine, and its numbers are not given."""
+    title = f"{family.title} is a machine for each of its numbers, and they are not given"
+    label = f"{', '.join(one.written for one in family.numbers)}"
+    least = family.named(family.points[0])
+    help = f"say which: {family.name} {' '.join(f'{name}={number}' for name, number in least.items())}; tinygpu check proves it for all"
+    return TinygpuError.of("TG167", title, family.span, label, help)
 
 
 def op_named(spec: Loaded, name: str | None) -> Op:

@@ -203,3 +203,12 @@ def _number(expr: tree.Expr, scope: Scope) -> int | None:
     if not unknown:
         scope.problems.say("TG141.param", expr.span)
     return None
+
+
+def constant(params: Params) -> dict[str, tree.Param]:
+    """The params that are one number: fixed, and made of fixed ones. Shapes may speak of these only."""
+    found: dict[str, tree.Param] = {}
+    for name, param in params.items():
+        if fixed(param) and not set(names_in(param.value)) & (set(params) - set(found)):
+            found[name] = param
+    return found

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tinygpu.category.dtype import PACKED, STORAGE
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
 from tinygpu.model.choice import Choice, Claimed, choices_of
-from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, unused
+from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, constant, decided, declared, fixed, names_in, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
-from tinygpu.model.elaborate_op import elaborate_op
+from tinygpu.model.elaborate_op import elaborate_op, passed
 from tinygpu.model.extent import with_divisors
+from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
 from tinygpu.model.imports import own, with_imports
 from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
@@ -32,7 +32,7 @@ from tinygpu.model.problems import Problems, head
 from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Instance, Served, instances_of
-from tinygpu.model.source import source, variants
+from tinygpu.model.source import around, source, variants
 from tinygpu.model.theorem import Theorem, theorem_of, with_lemmas
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
@@ -46,7 +46,8 @@ from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, its theorems, lemmas and choices, what may be a slip of the pen, and the tree that all of it was made of, in which no term has a name."""
+    that it declares, its theorems, lemmas and choices, its machines with free numbers, what may be a slip of the pen, and the tree that all of it was made of, in which no
+    term has a name."""
 
     ops: tuple[Op, ...]
     machines: tuple[Machine, ...]
@@ -55,6 +56,7 @@ class Spec:
     theorems: tuple[Theorem, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
     choices: tuple[Choice, ...] = ()
+    families: tuple[Skeleton, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     @property
@@ -85,10 +87,10 @@ def elaborate(file: tree.File) -> Spec:
     given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
     unused((p for p in params.values() if own(p, given)), set(names_in((every.declarations, file.declarations))), "file", problems)
-    known = combinations(_constant(params), problems)
+    known = combinations(constant(params), problems)
     scope = monoids_of(file, known[0] if known else {}, problems)
     served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
-    machines: list[Machine] = []
+    machines, families = list[Machine](), list[Skeleton]()
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
     kinds_of_names = (tree.Op | tree.Machine | tree.Choice | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
@@ -103,17 +105,18 @@ def elaborate(file: tree.File) -> Spec:
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)
+            if free := free_of(declaration, params):
+                families += _families(declaration, instances, free, file, problems, instructions)
+                continue
             made = _machines(declaration, instances, params, problems, instructions)
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     declared_choices = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Choice) and d.name not in names.wrong)
-    tried = {d.name for d in file.declarations if isinstance(d, tree.Machine)}
-    choices = tuple(
-        c for d in declared_choices for c in choices_of(d, served, machines, tried, known[0] if known else {}, problems)
-    )
+    tried, constants = {d.name for d in file.declarations if isinstance(d, tree.Machine)}, known[0] if known else {}
+    choices = tuple(c for d in declared_choices for c in choices_of(d, served, machines, tried, constants, problems))
     ops = tuple(i.op for several in served.values() for i in several or ())
     stated = tuple(one for one in theorems.values() if one is not None)
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, file)
+    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, tuple(families), file)
     problems.stop(spec)
     return spec
 
@@ -125,15 +128,6 @@ def _theorems(file: tree.File, served: Served, problems: Problems) -> dict[str, 
     return {one.name: theorem_of(one, ops, problems) for one in stated}
 
 
-def _constant(params: Params) -> dict[str, tree.Param]:
-    """The params that are one number: fixed, and made of fixed ones. Shapes may speak of these only."""
-    found: dict[str, tree.Param] = {}
-    for name, param in params.items():
-        if fixed(param) and not set(names_in(param.value)) & (set(params) - set(found)):
-            found[name] = param
-    return found
-
-
 def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
     """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
     served: dict[str, list[Instance] | None] = {}
@@ -143,21 +137,11 @@ def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
         before = len(scope.problems)
         made = elaborate_op(scope.problems.enter(op), scope)
         if len(scope.problems) == before:
-            _passed(made, scope.problems)
+            passed(made, scope.problems)
         right = len(scope.problems) == before and op.name not in wrong
         ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
         served[op.name] = ready if right else None
     return served
-
-
-def _passed(ops: Iterable[Op], problems: Problems) -> None:
-    """Says which dtypes callers do not give: their arrays of f32 may have more digits than tf32, and two numbers of 4 bits are one byte."""
-    for tensor in (t for op in ops for t in (*op.inputs, *op.outputs) if t.dtype in STORAGE):
-        if tensor.dtype not in PACKED:
-            instead = "f32" if tensor.dtype == "tf32" else "u8"
-            problems.say("TG108.array", tensor.span, name=tensor.name, dtype=tensor.dtype, instead=instead)
-        elif not tensor.shape and tensor.role == "input":
-            problems.say("TG108.number", tensor.span, name=tensor.name, dtype=tensor.dtype)
 
 
 def _once(
@@ -226,6 +210,30 @@ def _machines(
         if len(problems) == before:  # after a mistake the other ops would say the same
             made += _choices(draft, instance, chosen)
     return made
+
+
+def _families(
+    machine: tree.Machine,
+    ops: Iterable[Instance],
+    params: Params,
+    file: tree.File,
+    problems: Problems,
+    instructions: tuple[Instruction, ...],
+) -> list[Skeleton]:
+    """A machine with free numbers, for each op: it is elaborated at a point, and what is wrong there is wrong."""
+    before, found = len(problems), numbers_of(machine, params, problems)
+    if found is None:
+        return []
+    numbers, _, points = found
+    chosen = {one.name: number for one, number in zip(numbers, points[0], strict=True)}
+    problems.note = problems.note or f"this is its machine with {', '.join(f'{n}={v}' for n, v in chosen.items())}"
+    file = replace(file, declarations=around(file, machine.name))
+    there = pinned(file, chosen).declarations
+    (here,) = (d for d in there if isinstance(d, tree.Machine))
+    made = _machines(here, ops, {d.name: d for d in there if isinstance(d, tree.Param)}, problems, instructions)
+    rest = [(m.op, tuple((n, v) for n, v in m.variant if n not in chosen)) for m in made]
+    place = head(machine.span, f"machine {machine.name}")
+    return [Skeleton(machine.name, op, *found, v, place, file) for op, v in rest] if len(problems) == before else []
 
 
 def _choices(draft: Draft, instance: Instance, chosen: list[dict[str, int]]) -> list[Machine]:

@@ -6,8 +6,9 @@ The one idea: equations are read in order, and each intermediate joins the scope
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from tinygpu.category.dtype import PACKED, STORAGE
 from tinygpu.category.linear import polynomial
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, INDEX, Read, Term, apply, conjuncts, walk
@@ -17,7 +18,7 @@ from tinygpu.model.call import CALLS
 from tinygpu.model.equations import equations_of
 from tinygpu.model.extent import needed, with_divisors
 from tinygpu.model.op import Op, Tensor
-from tinygpu.model.problems import UNKNOWN
+from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import SPECIAL, Scope
 from tinygpu.model.source import variants
 from tinygpu.model.value import condition, index
@@ -172,3 +173,13 @@ def _all_used(op: tree.Op, scope: Scope) -> None:
     for family in op.families:
         if family.variable not in scope.used:
             scope.problems.say("TG104.dtype", family.span, name=family.variable)
+
+
+def passed(ops: Iterable[Op], problems: Problems) -> None:
+    """Says which dtypes callers do not give: their arrays of f32 may have more digits than tf32, and two numbers of 4 bits are one byte."""
+    for tensor in (t for op in ops for t in (*op.inputs, *op.outputs) if t.dtype in STORAGE):
+        if tensor.dtype not in PACKED:
+            instead = "f32" if tensor.dtype == "tf32" else "u8"
+            problems.say("TG108.array", tensor.span, name=tensor.name, dtype=tensor.dtype, instead=instead)
+        elif not tensor.shape and tensor.role == "input":
+            problems.say("TG108.number", tensor.span, name=tensor.name, dtype=tensor.dtype)

@@ -75,6 +75,11 @@ def declares(declared: tuple[Declared, ...], dtype: str) -> bool:
 
 def said(file: tree.File, name: str) -> str:
     """The text of a machine with its ops and whatever they name, in the one style, without comments."""
+    return format_file(tree.File(around(file, name)))
+
+
+def around(file: tree.File, name: str) -> tuple[Declared | tree.Machine | tree.Choice, ...]:
+    """A machine, behind its ops and whatever they name."""
     return _served(file, next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name))
 
 
@@ -82,15 +87,18 @@ def chosen(file: tree.File, name: str) -> str:
     """The text of a choice with its machines, as `said` of one."""
     choice = next(d for d in file.declarations if isinstance(d, tree.Choice) and d.name == name)
     names = [one.machine.name for one in choice.branches]
-    return _served(file, *(d for d in file.declarations if isinstance(d, tree.Machine) and d.name in names), last=(choice,))
+    machines = (d for d in file.declarations if isinstance(d, tree.Machine) and d.name in names)
+    return format_file(tree.File(_served(file, *machines, last=(choice,))))
 
 
-def _served(file: tree.File, *machines: tree.Machine, last: tuple[tree.Choice, ...] = ()) -> str:
+def _served(
+    file: tree.File, *machines: tree.Machine, last: tuple[tree.Choice, ...] = ()
+) -> tuple[Declared | tree.Machine | tree.Choice, ...]:
     theorems = tuple(one for machine in machines if (one := via(machine, file.declarations)))
     ops = {op.name for op in (*(op for m in machines for op in m.ops), *(side for t in theorems for side in (t.left, t.right)))}
     declared = (d for d in file.declarations if isinstance(d, Declared) and (theorems or not isinstance(d, tree.Lemma)))
     own = tuple(d for d in declared if d in theorems or not isinstance(d, tree.Op | tree.Theorem) or d.name in ops)
-    return format_file(tree.File((*needed(own, *machines, *last), *machines, *last)))
+    return (*needed(own, *machines, *last), *machines, *last)
 
 
 def stated(file: tree.File, kind: type[tree.Theorem | tree.Lemma], name: str) -> str:

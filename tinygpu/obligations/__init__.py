@@ -26,6 +26,7 @@ from tinygpu.obligations.picked import held_places, with_places
 from tinygpu.obligations.shape import alike, cancelled
 from tinygpu.obligations.trace import Trace
 from tinygpu.program.lanes import instances, of_any_width
+from tinygpu.program.numbers import beyond
 from tinygpu.program.read import reread
 from tinygpu.program.space import LOCAL, SHARED
 from tinygpu.program.step import Array, Program, Step, arrays_in
@@ -35,6 +36,7 @@ from tinygpu.record import replace
 REALS = value_of, value_of  # how values are seen, and guards: claims over the reals
 ALWAYS = number_of, number_of  # such hold for all data, NaN among them, and however floats are rounded
 STORED = stored_of, stored_of  # for all data that is a number, however floats are rounded
+DATAFLOW = "dataflow"  # that it could be followed
 PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]], tuple[View, View]], ...] = (
     ("vacuity", equation.vacuity, REALS),
     ("equation", equation.equation, STORED),
@@ -56,6 +58,7 @@ PROPERTIES: tuple[tuple[str, Callable[[Program, Trace], Iterator[Claim]], tuple[
     ("alignment", memory.alignment, ALWAYS),
     ("width", width.state, ALWAYS),
 )
+OF_A_POINT = ("vacuity", "limits", "storage", "alignment", "width")  # what is asked where a program's free numbers are given
 LARGEST = ("width",)  # what goes wrong at the largest sizes alone, and takes longest to ask
 
 
@@ -65,14 +68,34 @@ def claims_of(program: Program, enough: Callable[[], bool] = lambda: False) -> I
     if wrong:
         yield from wrong
         return
-    program = owned(of_any_width(program))
-    seen: set[Claim] = set()
-    for name, claim in of_trace(program, execute(program)):
+    for name, claim in each_once(program):
         if name in LARGEST and enough():
             return
+        yield claim
+
+
+def claims_of_family(program: Program, numbers: tuple[str, ...]) -> Iterator[Claim]:
+    """`program with free numbers, which are sizes of its op → claims`, for all of them: proved, they leave those of a point."""
+    for reason, span in beyond(program, numbers):
+        title = f"{program.name} is not followed for all {', '.join(numbers)}"
+        yield Gap("family", "TG168", title, f"{reason}: give the numbers, and it is a machine as any other", (Label(span, "here"),))
+    yield from (claim for _, claim in each_once(program, tuple(name for name, *_ in PROPERTIES if name not in OF_A_POINT)))
+
+
+def claims_of_point(program: Program) -> Iterator[Claim]:
+    """The claims about a program with given numbers that those of its family leave."""
+    wrong = tuple(wellformed(instances(program)[0]))
+    yield from wrong or (claim for _, claim in each_once(program, OF_A_POINT))
+
+
+def each_once(program: Program, named: tuple[str, ...] = ()) -> Iterator[tuple[str, Claim]]:
+    """The claims of some properties, or of all, each with its property, those that are equal once."""
+    program = owned(of_any_width(program))
+    seen: set[Claim] = set()
+    for name, claim in of_trace(program, execute(program), named):
         if claim not in seen:
             seen.add(claim)
-            yield claim
+            yield name, claim
 
 
 def owned(program: Program) -> Program:
@@ -97,13 +120,13 @@ def wellformed(program: Program) -> Iterator[Gap]:
     yield from (Gap("wellformed", "TG513", "this program is not well formed", reason, label) for reason in reasons)
 
 
-def of_trace(program: Program, trace: Trace) -> Iterator[tuple[str, Claim]]:
-    """The claims about what was executed, with the property of each: of the numbers that are held, or over the reals."""
+def of_trace(program: Program, trace: Trace, named: tuple[str, ...] = ()) -> Iterator[tuple[str, Claim]]:
+    """The claims about what was executed, of all properties or of some, with the property of each: of the numbers that are held, or over the reals."""
     side = cache(trace.seen)
-    yield from (("dataflow", gap) for gap in gaps(program, side(*REALS)))
+    yield from ((DATAFLOW, gap) for gap in gaps(program, side(*REALS)))
     sure = tuple(p for p in program.op.promises if compared(p))
     known, places = (*program.op.promises, *inductions(program.op)), held_places(trace)
-    for name, property, views in PROPERTIES:
+    for name, property, views in (p for p in PROPERTIES if not named or p[0] in named):
         with about(f"what has to be proved of the property `{name}`", (Label(program.span, "of this machine"),)):
             for claim in property(program, side(*views)):
                 claim = promised(with_places(alike(claim, laws=views == REALS), places), known if views == REALS else sure)

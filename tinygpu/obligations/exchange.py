@@ -49,10 +49,13 @@ class Threads:
     axes: tuple[Axis, ...]
 
     @property
-    def places(self) -> Iterator[tuple[Axis, int, int]]:
-        """Each axis with its extent, and the distance of neighbours along it, in threads."""
-        for axis, stride in zip(self.axes, strides(self.extents), strict=True):
-            yield axis, int(axis.extent.value) if isinstance(axis.extent, Const) else 1, stride
+    def places(self) -> tuple[tuple[Axis, int | None, int], ...]:
+        """Each axis with its extent, and the distance of neighbours along it, in threads. The extent of the slowest one may be no number, None here;
+        where that of another one is none, there are no places."""
+        extents = [int(a.extent.value) if isinstance(a.extent, Const) else None for a in self.axes]
+        if None in extents[1:]:
+            return ()
+        return tuple(zip(self.axes, extents, strides((Const(1), *self.extents[1:])), strict=True)) if self.axes else ()
 
     @property
     def extents(self) -> tuple[Term, ...]:
@@ -74,10 +77,12 @@ class Threads:
         """
         high: Term = lift(0)
         low: Term = lift(0)
+        if self.axes and not self.places:
+            return self.flat // WARP, self.flat % WARP
         for axis, extent, stride in self.places:
             if stride % WARP == 0:
                 high = high + Var(axis.name) * (stride // WARP)
-            elif WARP % stride == 0 and (stride * extent <= WARP or extent * stride % WARP == 0):
+            elif extent is not None and WARP % stride == 0 and (stride * extent <= WARP or extent * stride % WARP == 0):
                 lanes = WARP // stride
                 low = low + (Var(axis.name) if extent <= lanes else Var(axis.name) % lanes) * stride
                 high = high + (lift(0) if extent <= lanes else Var(axis.name) // lanes)
@@ -97,7 +102,12 @@ class Threads:
         [('lane', 16), ('w', 1)]
         """
         for axis, extent, stride in self.places:
-            if stride <= distance < stride * extent and distance % stride == 0 and extent % (2 * (distance // stride)) == 0:
+            if (
+                extent is not None
+                and stride <= distance < stride * extent
+                and distance % stride == 0
+                and extent % (2 * (distance // stride)) == 0
+            ):
                 below = distance // stride
                 return (axis, below) if below & (below - 1) == 0 and stride & (stride - 1) == 0 else None
         return None

@@ -63,14 +63,20 @@ def _cluster(launch: Launch, arch: Arch, hypotheses: tuple[Term, ...]) -> Obliga
     return Obligation("limits", "TG407", title, sentence, hypotheses, blocks <= most, labels, help)
 
 
-def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
+def words_of(launch: Launch) -> Term:
+    """How many registers the cells of a thread take, and its parts of fragments."""
     cells = arrays_in(launch.body, "thread")
     words = sum((prod(c.extents, start=lift(1)) * max(1, BYTES[c.dtype] // 4) for c in cells), start=lift(0))
     fragments = [(a, a.held) for a in arrays_in(launch.body, "block") if a.held is not None]
-    words = words + sum(held.registers * max(1, BYTES[a.dtype] // 4) for a, held in fragments)
+    return words + sum(held.registers * max(1, BYTES[a.dtype] // 4) for a, held in fragments)
+
+
+def _registers(program: Program, launch: Launch, arch: Arch) -> Obligation:
+    words = words_of(launch)
+    cells = [a for a in arrays_in(launch.body, "thread", "block") if a.held_alone]
     if all(c > 0 and all(isinstance(atom, Var) for atom in m) for m, c in polynomial(words).items()):
         words = substitute(words, lanes_of(program))  # with as many lanes as there may be: fewer of them are fewer words
-    labels = tuple(Label(a.span, f"{a.name} lives in registers") for a in (*cells, *(a for a, _ in fragments)))
+    labels = tuple(Label(a.span, f"{a.name} lives in registers") for a in cells)
     title = f"the cells of a thread need {text(words)} registers; it has {arch.registers_per_thread}"
     sentence = f"the cells of a thread fit its {arch.registers_per_thread} registers"
     help = "make a register factor smaller"

@@ -130,6 +130,8 @@ def hash_of(program: str, claims: Iterable[tuple[str, str, str]]) -> str:
 def certify(proof: Proof, source: str = "", kernels: tuple[tuple[str, str], ...] = ()) -> Certificate:
     """`Proof → Certificate`; `source` is the text of the machine's spec, `kernels` the texts that were emitted, by name."""
     program = proof.program
+    if proof.numbers:
+        raise ValueError("a certificate lists what is stated of its program alone: kernel.by_itself proves that of a point")
     return Certificate(
         program.name,
         program.op.name,

@@ -7,36 +7,27 @@ fixed seed and a budget counted in steps, so the answer is the same on every mac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import z3
 
 from tinygpu.category.deadline import about
-from tinygpu.category.decide import decided
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.known import Known
-from tinygpu.category.settle import settle
 from tinygpu.category.smtlib import script
-from tinygpu.category.solver import solved
-from tinygpu.category.term import (
-    INDEX,
-    TRUE,
-    App,
-    Const,
-    Term,
-    Var,
-    children,
-    variables,
-)
+from tinygpu.category.solver import CLOCK, solved
+from tinygpu.category.term import App, Const, Term, children, reads, text, variables
 from tinygpu.category.text import WRITTEN
-from tinygpu.obligations import claims_of
+from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.obligations import claims_of, claims_of_family, claims_of_point
 from tinygpu.obligations.obligation import Claim, Gap, Obligation
+from tinygpu.program.numbers import at_point
 from tinygpu.program.step import Program
-from tinygpu.proof.digits import by_digits
+from tinygpu.proof.evident import evident as evident
+from tinygpu.proof.evident import inhabited as inhabited
 from tinygpu.proof.sample import counterpoint
-from tinygpu.record import InitVar, dataclass
+from tinygpu.record import InitVar, dataclass, field, replace
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
@@ -79,11 +70,12 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Every obligation of `program` is a theorem. Only `prove` makes one."""
+    """Every obligation of `program` is a theorem. Only `prove` makes one, and `Family.at`: then the theorems with `numbers` are of all of them."""
 
     program: Program
     theorems: tuple[Theorem, ...]
     key: InitVar[object] = None  # not kept, so that no proof lends it to another one
+    numbers: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self, key: object) -> None:
         if key is not _KEY:
@@ -93,7 +85,101 @@ class Proof:
         return f"<Proof of {self.program.name}: {len(self.theorems)} obligations>"
 
 
+class Source(Protocol):
+    """Who made the program of a family: what is said of its points, on which no proof rests."""
+
+    def program(self, numbers: Mapping[str, int]) -> Program: ...
+    def points(self, limit: int, without: Iterable[Any]) -> Iterator[dict[str, int]]: ...
+    def broken(self, program: Program, open: Open) -> Diagnostic: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The obligations of a `program` whose free `numbers` are sizes of its op are theorems, but for those of a point. Only `prove_family` makes one."""
+
+    program: Program
+    numbers: tuple[str, ...]
+    theorems: tuple[Theorem, ...]
+    source: Source = field(compare=False, repr=False)
+    key: InitVar[object] = None
+
+    def __post_init__(self, key: object) -> None:
+        if key is not _KEY:
+            raise TypeError("a Family is made by tinygpu.proof.kernel.prove_family alone")
+
+    def __repr__(self) -> str:
+        return f"<Family of {self.program.name}, all {', '.join(self.numbers)}: {len(self.theorems)} obligations>"
+
+    def at(self, **numbers: int) -> Proof:
+        """The proof of the machine with these numbers: of the family's program with the numbers in it; where the machine has another one there (of a loop
+        of 1, of wide copies), of that by itself. Raises TinygpuError: TG167 for other names, and where what is asked of the numbers is false, else
+        with the code of what this point breaks."""
+        found = self.point(numbers)
+        if isinstance(found, Proof):
+            return found
+        raise TinygpuError(*(self.source.broken(self.program, open) for open in found))
+
+    def points(self, limit: int, without: Iterable[Any] = ()) -> Iterator[dict[str, int]]:
+        """At most so many points where what is asked of the numbers holds, smallest first, without those that nogoods exclude."""
+        return self.source.points(limit, without)
+
+    def point(self, numbers: Mapping[str, int], budget: int = BUDGET) -> Result:
+        """The same, or what is open of the claims of a point. Raises TG167."""
+        if numbers.keys() != {*self.numbers} or any(type(n) is not int or n < 0 for n in numbers.values()):
+            help = f"give a whole number for each of {', '.join(self.numbers)}"
+            raise TinygpuError.of(
+                "TG167", f"{self.program.name} has no point with {_point(numbers)}", self.program.span, "this one", help
+            )
+        facts = (f for f in self.program.where if variables(f) <= numbers.keys() and not reads(f))
+        for fact in (f for f in facts if not _true(f, numbers)):
+            title = f"{self.program.name} has no point with {_point(numbers)}"
+            raise TinygpuError.of("TG167", title, self.program.span, f"{text(fact)} does not hold", "give other numbers")
+        program = self.source.program(numbers)
+        if program != replace(at_point(self.program, numbers), name=program.name):
+            return prove(program, budget, enough=1)
+        theorems, left = _settled(claims_of_point(program), budget, CLOCK, 1)
+        return left or Proof(program, self.theorems + theorems, _KEY, tuple(sorted(numbers.items())))
+
+
+def _true(fact: Term, numbers: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(fact, numbers))
+    except (ValueError, ZeroDivisionError):  # what has no value does not hold
+        return False
+
+
+def _point(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={number}" for name, number in numbers.items()) or "no numbers"
+
+
 Result: TypeAlias = Proof | tuple[Open, ...]
+
+
+def prove_family(
+    program: Program, numbers: tuple[str, ...], source: Source, budget: int = BUDGET, clock: float = CLOCK, enough: int = ENOUGH
+) -> Family | tuple[Open, ...]:
+    """`program with free numbers → Family`, or what is open. The numbers are sizes of its op; what is asked of them is in the program's `where`.
+
+    A theorem with names holds for every number that they may be: so a claim that is proved here is one of each program in which numbers stand for
+    the names (the names are sizes, and sizes are integers from 0 on). What rests on what a number is (limits of the hardware, widths, alignment, where shared arrays lie, that there is anything to
+    compute) is asked of each of these programs, when it is made.
+    """
+    if not {*numbers} <= {*program.op.sizes}:
+        raise ValueError("the free numbers of a program are sizes of its op")
+    theorems, left = _settled(claims_of_family(program, numbers), budget, clock, enough)
+    return left or Family(program, numbers, theorems, source, _KEY)
+
+
+def _settled(claims: Iterable[Claim], budget: int, clock: float, enough: int) -> tuple[tuple[Theorem, ...], tuple[Open, ...]]:
+    """Claims that are theorems, and those that are open; no further than so many of them."""
+    theorems, left = list[Theorem](), list[Open]()
+    for claim in claims:
+        with about(getattr(claim, "sentence", claim.title), claim.labels):
+            found = discharge(claim, budget, clock)
+        (theorems if isinstance(found, Theorem) else left).append(found)  # type: ignore[arg-type]
+        if len(left) >= enough:
+            break
+    return tuple(theorems), tuple(left)
 
 
 def prove(program: Program, budget: int = BUDGET, hasty: bool = False, enough: int = ENOUGH) -> Result:
@@ -126,27 +212,37 @@ def prove(program: Program, budget: int = BUDGET, hasty: bool = False, enough: i
     return tuple(left) if left else Proof(program, tuple(theorems), _KEY)
 
 
+def by_itself(proof: Proof) -> Proof:
+    """The proof of a program whose obligations are those that are stated of it alone, as who replays it does. Raises TG515 where one that is a point of a family has none."""
+    found = prove(proof.program, enough=1) if proof.numbers else proof
+    if isinstance(found, Proof):
+        return found
+    title = f"{proof.program.name} is proved as a point of its family, and not by itself"
+    help = "take another point; what is written of a machine is proved again by whoever replays it"
+    raise TinygpuError(Diagnostic("TG515", title, found[0].claim.labels, "unknown", notes=(found[0].reason,), helps=(help,)))
+
+
 def moot(open: Open) -> bool:
     """Whether nothing else matters while this claim does not hold."""
     return open.claim.code in MOOT and open.model is not None
 
 
-def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
-    """One claim: by structure where intervals decide it, else by the solver."""
+def discharge(claim: Claim, budget: int = BUDGET, clock: float = CLOCK) -> Theorem | Open:
+    """One claim: by structure where intervals decide it, else by the solver, in a budget of its steps and so many seconds."""
     match claim:
         case Gap():
             return Open(claim, None, claim.reason)
         case Obligation(hypotheses=hypotheses, goal=goal):
             if evident(hypotheses, goal):
                 return Theorem(claim, "structure")
-            verdict, model, effort = ask(hypotheses, goal, budget)
+            verdict, model, effort = ask(hypotheses, goal, budget, clock)
             if verdict == z3.unsat:
                 return Theorem(claim, "z3", effort)
         case existence:
             point = inhabited(existence.hypotheses)
             if point is not None:
                 return Theorem(claim, "model", 0, tuple(sorted(point.items())))
-            verdict, model, effort = ask(existence.hypotheses, None, budget)
+            verdict, model, effort = ask(existence.hypotheses, None, budget, clock)
             if verdict == z3.sat:
                 return Theorem(claim, "model", effort, tuple(model.items()))
             if verdict == z3.unsat:
@@ -156,88 +252,8 @@ def discharge(claim: Claim, budget: int = BUDGET) -> Theorem | Open:
     return Open(claim, None, f"the budget of {budget:,} solver steps was not enough")
 
 
-def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
-    """A point that comes to mind at which the hypotheses hold: every variable with an extent 0, all others one number, or the least that they may be.
-
-    >>> n, m, i = Var("n"), Var("m"), Var("i")
-    >>> inhabited((n % 4 < 1, n >= 1, m >= 8, m >= 1, i >= 0, i < n)), inhabited((n < 1, n >= 1))
-    ({'i': 0, 'm': 8, 'n': 4}, None)
-    """
-    least: dict[str, int] = {}
-    for name, low in map(_least, hypotheses):
-        least[name] = max(low, least.get(name, 0))
-    ranged = {h.args[0].name for h in hypotheses if isinstance(h, App) and h.op == "lt" and isinstance(h.args[0], Var)}
-    names = sorted({name for h in hypotheses for name in variables(h)})
-    for number in (1, 2, 4, 12, 16, 64, 1024, 65536):
-        point = {name: 0 if name in ranged else max(number, least.get(name, 0)) for name in names}
-        try:
-            if all(evaluate(h, point) for h in hypotheses):
-                return point
-        except (ValueError, ZeroDivisionError):
-            return None
-    return None
-
-
-def _least(hypothesis: Term) -> tuple[str, int]:
-    """A variable and a number that a hypothesis says it is at least, if it says that of one."""
-    match hypothesis:
-        case App("ge", (Var(name), Const(int(low)))):
-            return name, low
-    return "", 0
-
-
-@lru_cache(maxsize=1024)  # as of what the solver is asked: the machines of a spec have many in common
-def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
-    """Whether the goal follows from the ranges among the hypotheses alone, or they say that one of the hypotheses is false.
-
-    >>> i = Var("i")
-    >>> evident((i >= 0, i < 8), i < 9), evident((i < 8,), i < 9), evident((i >= 0,), i < 9)
-    (True, False, False)
-    >>> evident((i >= 0, i < 8, App("not", (i < 9,), "bool")), i > 9)
-    True
-    """
-    natural, extents, facts = _ranges(hypotheses)
-    if natural is None or not all(v in natural for v in variables(goal) if " " not in v):
-        return False
-    denied = [h for h in hypotheses if isinstance(h, App) and h.op == "not"]
-    if any(decided(h.args[0], Known.of(extents, facts - {h})) for h in denied):
-        return True
-    return settle(goal, extents, facts) == TRUE or by_digits(goal, extents, hypotheses)
-
-
-@lru_cache(maxsize=256)
-def _ranges(hypotheses: tuple[Term, ...]) -> tuple[frozenset[str] | None, Mapping[str, Term], frozenset[Term]]:
-    """The variables that are at least 0 (None where another stands in a hypothesis), their extents, and the hypotheses as facts."""
-    natural = frozenset(map(_natural, hypotheses))
-    named = frozenset[str]().union(*map(variables, hypotheses))
-    extents: dict[str, Term] = {}
-    for h in hypotheses:
-        match h:
-            case App("lt", (Var(name, dtype), extent)) if dtype == INDEX and name not in _reached(extent, extents):
-                extents[name] = extent  # where two are bounded by each other, the second is a fact alone
-    return natural if all(v in natural for v in named if " " not in v) else None, extents, frozenset(hypotheses)
-
-
-def _reached(term: Term, extents: Mapping[str, Term]) -> set[str]:
-    """The variables of a term, and those that their extents speak of."""
-    found, left = set[str](), [term]
-    while left:
-        new = set(variables(left.pop())) - found
-        found |= new
-        left += [extents[name] for name in new if name in extents]
-    return found
-
-
-def _natural(hypothesis: Term) -> str:
-    """The variable that a hypothesis says is at least 0 (or 1), if it says so."""
-    match hypothesis:
-        case App("le", (Const(int(low)), Var(name))) | App("ge", (Var(name), Const(int(low)))) if low >= 0:
-            return name
-    return ""
-
-
 @lru_cache(maxsize=1024)
-def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int) -> tuple[Any, dict[str, int], int]:
+def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int, clock: float = CLOCK) -> tuple[Any, dict[str, int], int]:
     """`(unsat | sat | unknown, a model of the integers, resource units)` of `hypotheses ∧ ¬goal`.
 
     Several accesses, and several machines, give one formula: what has one answer is asked once.
@@ -246,7 +262,7 @@ def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int) -> tuple[A
     if goal is not None and not alike and _factors(goal) >= MANY and (point := counterpoint(hypotheses, goal)) is not None:
         return z3.sat, point, 0
     steps = budget if alike else affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
-    verdict, model, effort = solved(script(hypotheses, goal), steps)
+    verdict, model, effort = solved(script(hypotheses, goal), steps, clock)
     return verdict, {} if model is None else integers(model), effort
 
 

@@ -39,12 +39,26 @@ class Own(Node, own="sort *factors"):
     factors: tuple[Name | Sized, ...]
 
 
-class Param(Node, param="name value", param_choice="name choices", shown=("{name} = {value}", "{name} in {{{choices}}}")):
-    """`param BM = 128`, `param BM in {64, 128}`; also a declaration of a file."""
+class Param(
+    Node,
+    param="name value",
+    param_choice="name choices",
+    param_range="name low high",
+    param_from="name low",
+    shown=(
+        "{name} = {value}",
+        "{name} in {{{choices}}}",
+        "{name} in {low}..{high}",
+        "{name} >= {low}",
+    ),
+):
+    """`param BM = 128`, `param BM in {64, 128}`, `param R in 1..16`, `param T >= 1`; also a declaration of a file."""
 
     name: str
     value: Expr | None = None
     choices: tuple[Expr, ...] = ()
+    low: Expr | None = None
+    high: Expr | None = None
 
 
 class Where(Node, where="conditions", shown="{conditions}"):
