@@ -135,10 +135,10 @@ def text_of(*ops: Op) -> str:
 
 def sides_of(spec: Loaded, op: Op) -> tuple[Op, ...]:
     """What the theorems of a spec say is the same as an op: the other sides, as machines of the op compute them."""
-    from tinygpu.model.served import one_of, turned
+    from tinygpu.model.served import mirrored, one_of
 
     stated = [t for t in spec.spec.theorems if op.family in (t.left.family, t.right.family) and t.left.tensors == t.right.tensors]
-    return tuple(one_of(t if t.left.family == op.family else turned(t), (), spec.tree) for t in stated)
+    return tuple(one_of(t if t.left.family == op.family else mirrored(t), (), spec.tree) for t in stated)
 
 
 def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagnostic, ...]) -> tuple[tuple[Loaded, Machine], ...]:

@@ -57,7 +57,7 @@ def _theorem(machine: tree.Machine, via: tree.Name, theorems: Stated, problems: 
     theorem, called = theorems.get(via.name), machine.ops[0].name
     if theorem is None:
         return None
-    theorem = turned(theorem) if theorem.right.family == called else theorem
+    theorem = mirrored(theorem) if theorem.right.family == called else theorem
     if theorem.left.family == called and len(machine.ops) == 1:
         return theorem
     problems.say("TG565.side", via.span, name=via.name, about=theorem.said, op=called)
@@ -94,7 +94,7 @@ def one_of(theorem: Theorem, variant: Variant, file: tree.File) -> Op:
     )
 
 
-def turned(theorem: Theorem) -> Theorem:
+def mirrored(theorem: Theorem) -> Theorem:
     """The same, said from right to left."""
     left, right = theorem.left, theorem.right
     pairs = [(left.equation(t.name).axes, right.equation(t.name).axes) for t in left.outputs]
