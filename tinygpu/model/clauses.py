@@ -205,7 +205,7 @@ def _number(expr: tree.Expr, scope: Scope) -> int | None:
     return None
 
 
-def fixed_params(params: Params) -> dict[str, tree.Param]:
+def settled(params: Params) -> dict[str, tree.Param]:
     """The params that are one number: fixed, and made of fixed ones. Shapes may speak of these only."""
     found: dict[str, tree.Param] = {}
     for name, param in params.items():

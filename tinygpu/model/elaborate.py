@@ -13,18 +13,7 @@ from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
 from tinygpu.model.choice import Choice, Claimed, choices_of
-from tinygpu.model.clauses import (
-    Clauses,
-    Params,
-    clauses_of,
-    combinations,
-    decided,
-    declared,
-    fixed,
-    fixed_params,
-    names_in,
-    unused,
-)
+from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, settled, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
 from tinygpu.model.elaborate_op import elaborate_op, passed
@@ -98,7 +87,7 @@ def elaborate(file: tree.File) -> Spec:
     given, (file, names) = file, without_names(every, problems)
     params = declared((d for d in file.declarations if isinstance(d, tree.Param)), {}, problems)
     unused((p for p in params.values() if own(p, given)), set(names_in((every.declarations, file.declarations))), "file", problems)
-    known = combinations(fixed_params(params), problems)
+    known = combinations(settled(params), problems)
     scope = monoids_of(file, known[0] if known else {}, problems)
     served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
     machines, families = list[Machine](), list[Skeleton]()
