@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias, assert_never
 
 from tinygpu.category.text import claimed
-from tinygpu.record import dataclass, fields, replace
+from tinygpu.record import dataclass, fields, parts, replace
 from tinygpu.syntax import tree
 from tinygpu.tune.state import BOX, Factor, Nest, Said, State
 
@@ -92,6 +92,7 @@ class Launches:
     via: str = ""
     where: tuple[tree.Expr, ...] = ()
     device: str = ""
+    body: tuple[tree.Clause, ...] = ()
 
 
 Edit: TypeAlias = Split | Merge | Number | Carry | Swap | Say | Unsay | Restate
@@ -124,8 +125,9 @@ def _word(value: Any) -> str:
 def done(state: State, action: Action) -> tuple[State, Action] | None:
     """The state after an action, and the action back; None where it cannot be done."""
     if isinstance(action.edit, Launches):
-        new = replace(state, nests=action.edit.nests, via=action.edit.via, where=action.edit.where, device=action.edit.device)
-        return None if new == state else (new, Action(0, Launches(state.nests, state.via, state.where, state.device)))
+        new = replace(state, **parts(action.edit))
+        before = Launches(state.nests, state.via, state.where, state.device, state.body)
+        return None if new == state else (new, Action(0, before))
     found = edited(state.nests[action.nest], action.edit)
     if found is None:
         return None

@@ -77,8 +77,9 @@ class Space:
     def step(self, state: State, chance: Random) -> tuple[Action, State] | None:
         """One action and where it leads; None where chance finds none."""
         for _ in range(TRIES):
-            number = chance.randrange(len(state.nests))
-            edit = self.drawn(state, number, chance) if chance.randrange(ELSEWHERE) else self.elsewhere(state, number, chance)
+            number = chance.randrange(len(state.nests) or 1)
+            stays = state.nests and chance.randrange(ELSEWHERE)
+            edit = self.drawn(state, number, chance) if stays else self.elsewhere(state, number, chance)
             found = done(state, Action(number, edit)) if edit is not None else None
             if found is not None and self.legal(found[0]):
                 return Action(number, edit), found[0]  # type: ignore[arg-type]
@@ -86,10 +87,10 @@ class Space:
 
     def elsewhere(self, state: State, number: int, chance: Random) -> Launches | None:
         """Other launches: of the op, or of the other side of a theorem; or these with values that stay, at sizes up to a number."""
-        if chance.randrange(2):
+        if state.nests and chance.randrange(2):
             return stayed(state, number, self.of(state), dict(self.sizes), chance)
         state = chance.choice(self.starts)
-        return Launches(state.nests, state.via, state.where, state.device)
+        return Launches(state.nests, state.via, state.where, state.device, state.body)
 
     def walk(self, chance: Random, steps: int) -> State:
         """A state that so many actions lead to."""

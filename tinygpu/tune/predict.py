@@ -23,6 +23,8 @@ UNKNOWN = 1e18  # cycles of what is not followed
 
 def predicted(state: State, op: Op, sizes: Mapping[str, int]) -> float:
     """Cycles of all launches."""
+    if not state.nests:
+        return UNKNOWN
     return sum(_launch(nest, group, sizes) for nest, group in zip(state.nests, matching(state, op), strict=True))
 
 

@@ -74,6 +74,7 @@ class State:
     device: str = ""
     via: str = ""
     where: tuple[tree.Expr, ...] = ()
+    body: tuple[tree.Clause, ...] = ()  # of a machine that is a program, which has no launches of its own
 
     def tree(self, name: str) -> tree.Machine:
         """`State → tree`."""
@@ -82,7 +83,7 @@ class State:
         names = [n.name or _made(n.equations) for n in self.nests if several]
         parts = tuple(tree.LaunchClause(launch, c) for launch, c in zip(names, written, strict=True)) if several else ()
         via = tree.Name(self.via) if self.via else None
-        return tree.Machine(name, (tree.Name(self.op),), parts or written[0], self.device or None, self.where, via)
+        return tree.Machine(name, (tree.Name(self.op),), self.body or parts or written[0], self.device or None, self.where, via)
 
     def text(self, name: str) -> str:
         """`State → text`."""
@@ -139,11 +140,13 @@ def state_of(machine: tree.Machine, op: str = "") -> State | None:
     """`tree → State` of its op, or of one of its ops; None of a machine that says more than a state does."""
     launches = [c for c in machine.clauses if isinstance(c, tree.LaunchClause)]
     name = op or machine.ops[0].name
+    via = machine.via.name if machine.via else ""
+    if all(isinstance(c, tree.ProgramClause) for c in machine.clauses):
+        return State(name, (), machine.arch or "", via, machine.where, machine.clauses)
     if name not in {one.name for one in machine.ops} or (launches and len(launches) != len(machine.clauses)):
         return None
     nests = [_nest(one.clauses, one.name) for one in launches] or [_nest(machine.clauses, "")]
     known = tuple(n for n in nests if n is not None)
-    via = machine.via.name if machine.via else ""
     return State(name, known, machine.arch or "", via, machine.where) if len(known) == len(nests) else None
 
 
