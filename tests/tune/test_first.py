@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tinygpu import pipeline
 from tinygpu.cli import main
 from tinygpu.commands.first import machine_for, with_machines
+from tinygpu.commands.specs import text_of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Op
 from tinygpu.record import replace
@@ -20,6 +21,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
 from tinygpu.tune.facts import groups
 from tinygpu.tune.first import first
+from tinygpu.tune.scatter import found_in
 from tinygpu.tune.state import Nest, State, read_back, state_of
 
 SOFTMAX = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
@@ -67,6 +69,23 @@ def test_what_people_wrote_is_a_state(stem: str) -> None:
     assert any(states.values())
     for one, other in zip(spec.machines, back, strict=True):
         assert one == other
+
+
+@pytest.mark.parametrize("name", ["attention", pytest.param("attention_causal", marks=pytest.mark.sampled)])
+def test_attention_goes_through_its_keys_once(name: str) -> None:
+    (op,) = (o for o in pipeline.load(ROOT / "specs" / "attention_cpu.tgpu").spec.ops if o.family == name)
+    spec = pipeline.load_text(text_of(op))
+    said = machine_for(spec, spec.spec.op(name), device="cpu")
+    assert f"theorem {name}_64_256_padded : {name} == {name}_64_256" in said and "online m, s, yp over jo" in said
+
+
+def test_a_sum_that_chooses_where_it_goes_is_a_program() -> None:
+    for stem, name in (("histogram", "histogram_bytes"), ("embedding", "scatter_add")):
+        spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+        assert "atomic" in machine_for(spec, spec.spec.op(name))
+    assert found_in(ops("theorems")["attention"].equations[0]) is None
+    with_bias = "op f(x: i32[n]) -> (h: i32[B]) where B <= 1000 { h[b] = sum[i] (1 if x[i] == i32(b) else 2) }"
+    assert found_in(pipeline.load_text(with_bias).spec.ops[0].equations[0]) is None
 
 
 @pytest.mark.parametrize(

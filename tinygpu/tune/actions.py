@@ -93,6 +93,7 @@ class Launches:
     where: tuple[tree.Expr, ...] = ()
     device: str = ""
     body: tuple[tree.Clause, ...] = ()
+    beside: tuple[tree.Declaration, ...] = ()
 
 
 Edit: TypeAlias = Split | Merge | Number | Carry | Swap | Say | Unsay | Restate
@@ -126,7 +127,7 @@ def done(state: State, action: Action) -> tuple[State, Action] | None:
     """The state after an action, and the action back; None where it cannot be done."""
     if isinstance(action.edit, Launches):
         new = replace(state, **parts(action.edit))
-        before = Launches(state.nests, state.via, state.where, state.device, state.body)
+        before = Launches(state.nests, state.via, state.where, state.device, state.body, state.beside)
         return None if new == state else (new, Action(0, before))
     found = edited(state.nests[action.nest], action.edit)
     if found is None:

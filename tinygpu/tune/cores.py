@@ -18,7 +18,7 @@ from tinygpu.tune.state import CPU, Factor, Nest, State, ordered
 
 LANES, ROWS, VECTORS = 16, 8, 3  # of a vector; a tile of registers: 24 of 32 hold sums
 TURNS, DEEP = 32, 256  # tiles of rows, and steps of a fold, that a panel serves
-UNROLLED, SQUARE = 4, 16  # vectors of a row at a time; a tile of a transposition
+UNROLLED, SQUARE = 4, 256  # vectors of a row at a time; the side of a square that is turned
 
 
 def cores(op: Op) -> Iterator[State]:
@@ -75,8 +75,20 @@ def _rows(group: Group, names: Names) -> Parts:
         lanes = Factor(names.new(wide, "v"), "simd", LANES)
         level = "core" if wide in group.rows else "time"
         cuts[wide] = (Factor(names.new(wide, "c"), level), vectors, lanes)
+        if level == "core" and (other := _across(group)):
+            cuts[other] = (Factor(names.new(other, "c"), "core"), Factor(names.new(other, "t"), "time", SQUARE))
+            cuts[wide] = (cuts[wide][0], Factor(names.new(wide, "t"), "time", SQUARE // LANES), lanes)
+            return cuts, (cuts[other][1].name, cuts[wide][1].name), ()
     loops = (*own, *(c for c in cuts if c not in own and cuts[c][0].level == "time"))
     return cuts, tuple(cuts[c][0].name for c in dict.fromkeys(loops) if cuts[c][0].level == "time"), ()
+
+
+def _across(group: Group) -> str:
+    """The index that something is read along, where all is written along another one; none where they are one."""
+    read = (r.index[-1] for e in group.equations for r in reads(e.value) if len(r.index) > 1)
+    written = {e.axes[-1].name for e in group.equations}
+    other = (i.name for i in read if isinstance(i, Var) and i.name not in written and _long(group, i.name))
+    return next((i for i in other if i in group.rows and not group.columns), "")
 
 
 def _along(group: Group) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tinygpu.model.op import Op
 from tinygpu.tune.boxes import boxes
 from tinygpu.tune.cores import cores
+from tinygpu.tune.flash import flashes
 from tinygpu.tune.scatter import scattered
 from tinygpu.tune.state import CPU, State
 from tinygpu.tune.threads import threads
@@ -20,5 +21,6 @@ from tinygpu.tune.threads import threads
 def first(op: Op, device: str = "") -> Iterator[State]:
     """States of an op, best first: those of a device before those of any."""
     yield from scattered(op)
+    yield from flashes(op) if device == CPU else ()
     yield from cores(op) if device == CPU else boxes(op, device)
     yield from threads(op)

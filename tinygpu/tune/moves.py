@@ -11,8 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 from random import Random
 
+from tinygpu.model.elaborate import elaborate
 from tinygpu.model.op import Op
+from tinygpu.model.served import mirrored, one_of
+from tinygpu.model.source import needed
 from tinygpu.record import dataclass, replace
+from tinygpu.syntax import tree
 from tinygpu.tune.actions import Action, Carry, Edit, Launches, Merge, Number, Say, Split, Swap, Unsay, done, free_name
 from tinygpu.tune.clauses import restated, sayable, stayed
 from tinygpu.tune.facts import Group, Names, folded, group_of, groups
@@ -40,6 +44,8 @@ class Space:
 
     def of(self, state: State) -> Op:
         """The op whose equations a state evaluates."""
+        if state.beside:
+            return _beside(self.op, state.beside, state.via)
         return next((side for side in self.sides if side.via and side.via.name == state.via), self.op)
 
     def identity(self, op: Op | None = None, together: bool = True) -> State:
@@ -56,7 +62,7 @@ class Space:
     def begun(self) -> tuple[State, ...]:
         """The identities, and what rules make: of the op, and of the other sides."""
         every = [self.identity(op, together) for op in (self.op, *self.sides) for together in (True, False)]
-        every += [replace(s, via=_via(op)) for op in (self.op, *self.sides) for s in first(op, self.device)]
+        every += [replace(s, via=s.via or _via(op)) for op in (self.op, *self.sides) for s in first(op, self.device)]
         return tuple(s for s in dict.fromkeys(every) if self.legal(s))
 
     def _plain(self, op: Op, group: Group, several: bool) -> Nest:
@@ -90,7 +96,7 @@ class Space:
         if state.nests and chance.randrange(2):
             return stayed(state, number, self.of(state), dict(self.sizes), chance)
         state = chance.choice(self.starts)
-        return Launches(state.nests, state.via, state.where, state.device, state.body)
+        return Launches(state.nests, state.via, state.where, state.device, state.body, state.beside)
 
     def walk(self, chance: Random, steps: int) -> State:
         """A state that so many actions lead to."""
@@ -132,6 +138,14 @@ class Space:
 @lru_cache(16)
 def _starts(space: Space) -> tuple[State, ...]:
     return space.begun()
+
+
+@lru_cache(64)
+def _beside(op: Op, declarations: tuple[tree.Declaration, ...], via: str) -> Op:
+    """What the theorem that comes with a state says is the same as an op."""
+    file = tree.File((*needed(op.source), *declarations))
+    theorem = next(t for t in elaborate(file).theorems if t.name == via)
+    return one_of(theorem if theorem.left.family == op.family else mirrored(theorem), (), file)
 
 
 def _via(op: Op) -> str:

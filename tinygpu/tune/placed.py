@@ -51,8 +51,8 @@ class Placed:
     @property
     def loops(self) -> list[tuple[str, Factor]]:
         """The loops, outermost first, with their indices."""
-        named = {f.name: (i, f) for i, cut in self.nest.cuts for f in cut}
-        return [named[name] for name in self.nest.loops]
+        named = {f.name: (i, f) for i, _, f in self.carried("time")}
+        return [named[name] for name in self.nest.loops if name in named]
 
     @property
     def limits(self) -> tuple[int, int, int]:
@@ -78,7 +78,8 @@ class Placed:
 
     def carried(self, *levels: str) -> list[tuple[str, int, Factor]]:
         """The factors of some levels, with their indices and places."""
-        return [(i, p, f) for i, cut in self.nest.cuts for p, f in enumerate(cut) if f.level in levels]
+        mine = ((i, cut) for i, cut in self.nest.cuts if i not in self.nest.elsewhere)
+        return [(i, p, f) for i, cut in mine for p, f in enumerate(cut) if f.level in levels]
 
     def extent(self, index: str, factor: Factor) -> int:
         """Of a factor, also of one that goes as far as an instruction's box; 0 where it is no number."""

@@ -16,7 +16,7 @@ from tinygpu.model.op import Op
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, folded, group_of
 from tinygpu.tune.placed import Placed
-from tinygpu.tune.state import BOX, CPU, State
+from tinygpu.tune.state import BOX, CPU, OWN, WORK, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
@@ -24,7 +24,7 @@ BYTES, CELLS = 4, 1 << 16
 
 
 def open_outside(it: Placed) -> bool:
-    return all(f.extent is not None or f.level in ("grid", "core", "time", BOX) for f in it.nest.factors)
+    return all(f.extent is not None or f.level in ("grid", "core", "time", BOX) for *_, f in it.carried(*WORK, *OWN, BOX))
 
 
 def wide_last(it: Placed) -> bool:

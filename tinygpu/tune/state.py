@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
@@ -55,6 +55,13 @@ class Nest:
         return tuple(c for c in self.said if isinstance(c, tree.Stage))
 
     @property
+    def elsewhere(self) -> frozenset[str]:
+        """The factors that only clauses for one equation place."""
+        inside = (c for one in self.said if isinstance(one, tree.ForEquation) for c in one.clauses if isinstance(c, tree.Compute))
+        items = (item for c in inside for b in c.bindings for item in _listed(b))
+        return frozenset(i.name for i in items if isinstance(i, tree.Name | tree.Sized))
+
+    @property
     def loops(self) -> tuple[str, ...]:
         """The factors that are loops, outermost first."""
         return self.of("time")
@@ -75,6 +82,7 @@ class State:
     via: str = ""
     where: tuple[tree.Expr, ...] = ()
     body: tuple[tree.Clause, ...] = ()  # of a machine that is a program, which has no launches of its own
+    beside: tuple[tree.Declaration, ...] = ()  # what comes with it: the op of the other side, and the theorem
 
     def tree(self, name: str) -> tree.Machine:
         """`State → tree`."""
@@ -87,7 +95,7 @@ class State:
 
     def text(self, name: str) -> str:
         """`State → text`."""
-        return format_file(tree.File((self.tree(name),)))
+        return format_file(tree.File((*self.beside, self.tree(name))))
 
 
 def _made(equations: tuple[str, ...]) -> str:
@@ -132,8 +140,9 @@ def _binding(index: str, cut: tuple[Factor, ...]) -> tree.Binding:
 
 def read_back(text: str) -> State | None:
     """`text → State`; None of a machine that says more than a state does."""
-    (found,) = parse(text).declarations
-    return state_of(found) if isinstance(found, tree.Machine) else None
+    *beside, found = parse(text).declarations
+    state = state_of(found) if isinstance(found, tree.Machine) else None
+    return state and replace(state, beside=tuple(beside))
 
 
 def state_of(machine: tree.Machine, op: str = "") -> State | None:
