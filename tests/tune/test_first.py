@@ -22,6 +22,7 @@ from tinygpu.syntax.format import format_file
 from tinygpu.tune.facts import groups
 from tinygpu.tune.first import first
 from tinygpu.tune.scatter import found_in
+from tinygpu.tune.sides import side, with_inverses
 from tinygpu.tune.state import Nest, State, read_back, state_of
 
 SOFTMAX = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
@@ -77,6 +78,17 @@ def test_attention_goes_through_its_keys_once(name: str) -> None:
     spec = pipeline.load_text(text_of(op))
     said = machine_for(spec, spec.spec.op(name), device="cpu")
     assert f"theorem {name}_64_256_padded : {name} == {name}_64_256" in said and "online m, s, yp over jo" in said
+
+
+def test_what_is_divided_by_one_number_a_row_is_multiplied_by_its_inverse() -> None:
+    op = pipeline.load_text(SOFTMAX).spec.op("softmax")
+    beside = with_inverses(op)
+    assert beside is not None and "inverse[r] = 1 / s[r]" in format_file(tree.File(beside))
+    state = next(s for s in first(op, "cpu") if s.via == "softmax_by_inverses_are_the_same")
+    (machine,) = pipeline.load_text(f"{text_of(op)}\n{state.text('m')}").machines
+    assert isinstance(pipeline.check(machine), pipeline.Proof)
+    assert [t.name for t in side(op, beside, state.via).intermediates] == ["m", "s", "inverse"]
+    assert with_inverses(ops("matmul")["matmul"]) is None and with_inverses(ops("elementwise")["axpby"]) is None
 
 
 def test_a_sum_that_chooses_where_it_goes_is_a_program() -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.model.op import Op
+from tinygpu.record import replace
 from tinygpu.tune.boxes import boxes
 from tinygpu.tune.cores import cores
 from tinygpu.tune.flash import flashes
 from tinygpu.tune.scatter import scattered
+from tinygpu.tune.sides import side, with_inverses
 from tinygpu.tune.state import CPU, State
 from tinygpu.tune.threads import threads
 
@@ -23,4 +25,15 @@ def first(op: Op, device: str = "") -> Iterator[State]:
     yield from scattered(op)
     yield from flashes(op) if device == CPU else ()
     yield from cores(op) if device == CPU else boxes(op, device)
+    yield from by_inverses(op, device)
     yield from threads(op)
+
+
+def by_inverses(op: Op, device: str) -> Iterator[State]:
+    """Those of an op that multiplies where this one divides each element of a row by the same."""
+    beside = with_inverses(op) if op.via is None else None
+    if beside is not None:
+        via = beside[-1].name  # type: ignore[union-attr]
+        other = side(op, beside, via)
+        for state in (*(cores(other) if device == CPU else ()), *threads(other)):
+            yield replace(state, op=op.family, via=via, beside=beside)

@@ -11,17 +11,14 @@ from __future__ import annotations
 from functools import lru_cache
 from random import Random
 
-from tinygpu.model.elaborate import elaborate
 from tinygpu.model.op import Op
-from tinygpu.model.served import mirrored, one_of
-from tinygpu.model.source import needed
 from tinygpu.record import dataclass, replace
-from tinygpu.syntax import tree
 from tinygpu.tune.actions import Action, Carry, Edit, Launches, Merge, Number, Say, Split, Swap, Unsay, done, free_name
 from tinygpu.tune.clauses import restated, sayable, stayed
 from tinygpu.tune.facts import Group, Names, folded, group_of, groups
 from tinygpu.tune.first import first
 from tinygpu.tune.rules import WIDE, broken
+from tinygpu.tune.sides import side
 from tinygpu.tune.state import CPU, ORDERED, Factor, Nest, State, ordered
 
 NUMBERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)
@@ -45,7 +42,7 @@ class Space:
     def of(self, state: State) -> Op:
         """The op whose equations a state evaluates."""
         if state.beside:
-            return _beside(self.op, state.beside, state.via)
+            return side(self.op, state.beside, state.via)
         return next((side for side in self.sides if side.via and side.via.name == state.via), self.op)
 
     def identity(self, op: Op | None = None, together: bool = True) -> State:
@@ -138,14 +135,6 @@ class Space:
 @lru_cache(16)
 def _starts(space: Space) -> tuple[State, ...]:
     return space.begun()
-
-
-@lru_cache(64)
-def _beside(op: Op, declarations: tuple[tree.Declaration, ...], via: str) -> Op:
-    """What the theorem that comes with a state says is the same as an op."""
-    file = tree.File((*needed(op.source), *declarations))
-    theorem = next(t for t in elaborate(file).theorems if t.name == via)
-    return one_of(theorem if theorem.left.family == op.family else mirrored(theorem), (), file)
 
 
 def _via(op: Op) -> str:

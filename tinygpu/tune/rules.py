@@ -64,7 +64,7 @@ def few_cells(it: Placed) -> bool:
 
 
 def rolled(it: Placed) -> bool:
-    return it.device != CPU or not any(i in it.folds - it.away for i, *_ in it.carried("register"))
+    return it.device != CPU or not any(i in it.folds - it.away - it.outputs for i, *_ in it.carried("register"))
 
 
 def in_turn(it: Placed) -> bool:
