@@ -123,3 +123,22 @@ def test_what_is_no_ring_is_refused(name: str) -> None:
     with pytest.raises(TinygpuError) as caught:
         pipeline.program(pipeline.load_text(WRONG[name]).machines[0])
     assert caught.value.diagnostics[0].code == "TG546"
+
+
+def test_a_ring_that_several_loops_turn_has_its_slots_once() -> None:
+    text = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
+  m[r]    = max[j] x[r, j]
+  s[r]    = sum[j] exp(x[r, j] - m[r])
+  y[r, j] = exp(x[r, j] - m[r]) / s[r]
+}
+
+machine rows : softmax on sm_80 {
+  work    grid = (rb), block = (rt: 128)
+  compute r = (rb, rt)
+  time    j
+  stage x[r, j] at j in shared ring 3 async
+}
+"""
+    for spec in (text, text.replace("ring 3 async", "ring 2")):
+        (machine,) = pipeline.load_text(spec).machines
+        assert isinstance(pipeline.check(machine), Proof)

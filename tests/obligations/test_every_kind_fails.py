@@ -22,7 +22,8 @@ from tinygpu.category.layout import Layout
 from tinygpu.category.term import Axis, Term, Var
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.obligations import memory, storage, store, width
+from tinygpu.obligations import claims_of_family, memory, storage, store, width
+from tinygpu.obligations.choice import claims_of_choice, taken
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim
 from tinygpu.obligations.trace import Trace
@@ -100,6 +101,10 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     """Claims about what the program cannot say, and the functions that set memory out would have to get wrong."""
     reading, many, _ = by_python()
     yield from store.store(reading, execute(reading))
+    yield next(claims_of_family(reading, reading.op.sizes))  # of which the op speaks, so they are no free numbers
+    for path in sorted((ROOT / "tests" / "wrong").glob("TG55[1-4]*.tgpu")):
+        for choice in load_text(path.read_text(encoding="utf-8")).spec.choices:
+            yield from (*claims_of_choice(choice), *taken(choice))
     yield from storage.limits(many, Trace())
     yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
     yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())

@@ -50,8 +50,8 @@ class Several:
 
         >>> three = Several(("T", "R"), ((3, 5), (5, 7), (7, 11)), Span())
         >>> from tinygpu.category.term import text
-        >>> [text(three.form(v)) for v in ((15, 35, 77), (24, 40, 56), (2, 4, 6), (22, 23, 26))]
-        ['T*R', 'T*8', 'T - 1', 'ceil(R*13 / T)']
+        >>> [text(three.form(v)) for v in ((15, 35, 77), (24, 40, 56), (2, 4, 6), (2, 2, 2))]
+        ['T*R', 'T*8', 'T - 1', 'ceil(R / T)']
         """
         found = next((form for ways in (multiples, shifted, shares) for form in ways(self, values)), None)
         if found is None:

@@ -39,7 +39,7 @@ from tinygpu.model.problems import refused
 from tinygpu.program.call import COPY, Commit, Sync, Wait
 from tinygpu.program.pending import source
 from tinygpu.program.space import LOCAL
-from tinygpu.program.step import Array, Assign, For, Step, body_of
+from tinygpu.program.step import Array, Assign, For, Step, body_of, steps
 from tinygpu.program.traverse import Body, map_steps, map_terms, with_body, written
 from tinygpu.record import replace
 
@@ -73,13 +73,15 @@ def turned(build: Build, loop: For, tiles: Mapping[str, Tile], around: bool) -> 
         raise refused("TG546.ring", tile.span, at=axis.name)
     if rest and isinstance(rest[-1], Sync):
         rest = rest[:-1]
-    build.locals[:] = [replace(a, extents=(Const(slots), *a.extents)) if a.name in tiles else a for a in build.locals]
+    sides = {s.target: len(s.index) for s in steps(copies) if isinstance(s, Assign) and s.target in tiles}
+    slotless = {a.name for a in build.locals if len(a.extents) == sides.get(a.name)}  # another loop may have made a ring of it
+    build.locals[:] = [replace(a, extents=(Const(slots), *a.extents)) if a.name in slotless else a for a in build.locals]
     later, meet, ends = tile.stage.later, Sync(span=tile.span), Commit(span=tile.span)
     turn, ahead = Axis(build.fresh("p"), Const(slots - 1), "time"), Var(axis.name) + (slots - 1)
     begun = ahead_of(build, copies, axis, Var(turn.name), Var(turn.name), later)
     further = ahead_of(build, copies, axis, ahead, ahead % slots, later)
     if later:
-        after = (Wait(0, span=tile.span), meet) if around else ()
+        after = (Wait(0, span=tile.span), meet) if around or slotless != tiles.keys() else ()
         before: Body = (*after, For(turn, (*begun, ends), loop.span))
         here, behind = (Wait(slots - 2, span=tile.span), meet, *further, ends), Body()
     else:

@@ -44,7 +44,7 @@ def limit(program: Program, code: str) -> Term | None:
 
     >>> from tinygpu.model.op import Op
     >>> from tinygpu.program.step import Launch
-    >>> from tinygpu.category.term import text
+    >>> from tinygpu.category.term import Axis, Var, text
     >>> block = (Axis("t", Var("T"), "block"), Axis("u", Var("T"), "block"))
     >>> text(limit(Program("m", Op("o", ("T",), (), (), (), ()), (Launch((), block, ()),)), "TG401"))
     'T*T <= 1024'

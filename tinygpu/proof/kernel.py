@@ -271,6 +271,7 @@ def affordable(budget: int, terms: Sequence[Term]) -> int:
     is longer.
 
     >>> from functools import reduce
+    >>> from tinygpu.category.term import App, Var
     >>> x = Var("x", "f32")
     >>> [affordable(BUDGET, (reduce(lambda a, b: App("mul", (a, b), "f32"), [x] * n),)) for n in (8, 16, 40)]
     [20000000, 2500000, 160000]

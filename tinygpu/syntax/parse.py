@@ -146,7 +146,7 @@ def parse(text: str, file: str = "") -> File:
     """`text → tree.File`; raises `TinygpuError`.
 
     >>> parse("param BM = 128").declarations
-    (Param(name='BM', value=Number(text='128'), choices=()),)
+    (Param(name='BM', value=Number(text='128'), choices=(), low=None, high=None),)
     """
     source = Source(text, file)
     comments: list[Token] = []

@@ -120,7 +120,8 @@ class Search:
         flying: dict[Future[Said], Flight] = {}
         over = False
         while True:
-            going = not over and time.monotonic() < end and not self.stopped()
+            out.ended = out.ended or self.stopped()
+            going = not over and time.monotonic() < end and not out.ended
             try:
                 while going and len(flying) < self.workers.count and (one := next(wanted)) is not None:
                     self._send(flying, one, end)
@@ -129,7 +130,6 @@ class Search:
             if not going and not flying:
                 return
             if self.stopped():
-                out.ended = True
                 flying = {future: one for future, one in flying.items() if not future.cancel()}
             if not flying:  # nobody works, or the engine knows nothing new
                 time.sleep(TICK / 10)
