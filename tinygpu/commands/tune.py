@@ -182,7 +182,7 @@ def incumbent(spec: Loaded, op: Op, name: str | None, sizes: dict[str, int]) -> 
 
     text = spec.text if name else f"{spec.text}\n\n{machine_for(spec, op, device='cpu')}"
     name = name or fresh_name(spec, f"{op.family}_machine")
-    said = attempted(Job(text, name, sizes), 120.0)
+    said = attempted(Job(text, name, sizes, op=op.family), 120.0)
     if said.kernel is None or said.seconds is None:
         title = f"the incumbent {name} was not timed: {said.why or said.verdict}"
         raise TinygpuError.of("TG914", title, help="name a machine of the spec with --rival, or other sizes")

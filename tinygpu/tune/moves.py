@@ -57,9 +57,9 @@ class Space:
         return _starts(self)
 
     def begun(self) -> tuple[State, ...]:
-        """The identities, and what rules make: of the op, and of the other sides."""
-        every = [self.identity(op, together) for op in (self.op, *self.sides) for together in (True, False)]
-        every += [replace(s, via=s.via or _via(op)) for op in (self.op, *self.sides) for s in first(op, self.device)]
+        """What rules make, and the identities: of the op, and of the other sides."""
+        every = [replace(s, via=s.via or _via(op)) for op in (self.op, *self.sides) for s in first(op, self.device)]
+        every += [self.identity(op, together) for op in (self.op, *self.sides) for together in (True, False)]
         return tuple(s for s in dict.fromkeys(every) if self.legal(s))
 
     def _plain(self, op: Op, group: Group, several: bool) -> Nest:

@@ -43,13 +43,14 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A spec with a machine, at some sizes, against an incumbent."""
+    """A spec with a machine, of one of its ops if it has several, at some sizes, against an incumbent."""
 
     text: str
     machine: str
     sizes: Mapping[str, int]
     rival: Kernel | None = None
     seconds: float = 0.8
+    op: str = ""
     below: float | None = None  # the incumbent's seconds: what cannot take less is not timed
     timed: Mapping[str, float] = field(default_factory=dict)  # ratios by layout: what a CPU runs alike is not timed again
 
@@ -164,7 +165,9 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
     steps = Steps(say)
     try:
         with steps.step("check"):
-            (machine, *_) = (m for m in pipeline.load_text(job.text).machines if m.name == job.machine)
+            (machine, *_) = (
+                m for m in pipeline.load_text(job.text).machines if m.name == job.machine and job.op in ("", m.op.family)
+            )
             verdict = pipeline.check(machine)
     except TinygpuError as error:
         say(verdict="refused", why=f"{error.diagnostics[0].code} {error.diagnostics[0].title}")
