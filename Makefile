@@ -33,7 +33,7 @@ golden: .venv/dev  ## write the golden files again; read the difference before c
 
 proofs: .venv/dev  ## prove every shipped machine again and write its certificate; read the difference before committing it
 	find proofs -name '*.json' -delete
-	$(BIN)/tinygpu check "specs/*.tgpu" --certify proofs
+	$(BIN)/tinygpu check "specs/*.tgpu" "specs/tuned/*.tgpu" --certify proofs
 
 replay: .venv/dev  ## prove every certificate of proofs/ again from its program, with z3 and cvc5, and with the independent checker
 	$(BIN)/tinygpu replay proofs $(ONLY)

@@ -89,6 +89,13 @@ def test_nine_in_ten_states_are_proved(stem: str, name: str, device: str) -> Non
     assert proved >= 18
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "specs" / "tuned").glob("*.tgpu")), ids=lambda path: path.stem)
+def test_what_was_tuned_is_proved(path: Path) -> None:
+    machines = pipeline.load(path).machines
+    assert machines and all(isinstance(pipeline.check(m), pipeline.Proof) for m in machines)
+    assert "of the time of" in path.read_text() and list((ROOT / "proofs" / path.stem).glob("*.json"))
+
+
 def test_every_rule_is_broken_by_some_state() -> None:
     met = set[str]()
     for stem, name, device in (

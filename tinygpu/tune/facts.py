@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from tinygpu.category.term import Axis, Const, Fold, Read, Term, Var, outermost_folds, reads, variables, walk
-from tinygpu.category.text import claimed
+from tinygpu.category.text import claimed, text
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.model.prefix import prefixes
 from tinygpu.model.view import VIEW
@@ -199,3 +199,8 @@ def panels_of(one: Equation, down: str, across: str) -> tuple[Read, ...]:
 
 def cell(read: Read) -> tree.Cell:
     return tree.Cell(read.tensor, tuple(tree.Name(i.name) for i in read.index if isinstance(i, Var)))
+
+
+def extent_text(extent: Term) -> str:
+    """An extent as text, in parentheses where it is no name."""
+    return text(extent) if isinstance(extent, Var | Const) else f"({text(extent)})"

@@ -15,6 +15,7 @@ from tinygpu.model.op import Op
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
+from tinygpu.tune.facts import extent_text
 from tinygpu.tune.state import State, state_of
 
 SHAPES = (  # queries of a core, keys of a turn; rows and vectors of the tile of scores, and of that of values
@@ -62,7 +63,7 @@ def attention(op: Op) -> Attention | None:
             if alike and places and [a.name for a in o.axes] == [i.name, e.name]:
                 named = {"q": q, "k": k, "v": v, "z": z.target, "m": m.target, "s": s.target, "o": o.target}
                 counts = "" if guard == TRUE else f" and {text(substitute(guard, {i.name: Var('i'), j.name: Var('j')}))}"
-                return Attention(named, {role: text(a.extent) for role, a in zip("QKDE", (i, j, d, e), strict=True)}, counts)
+                return Attention(named, {role: extent_text(a.extent) for role, a in zip("QKDE", (i, j, d, e), strict=True)}, counts)
     return None
 
 
@@ -90,13 +91,13 @@ def _text(it: Attention, op: Op, shape: tuple[int, ...]) -> str:
     q, k, v, z, m, s, o = (it.tensors[name] for name in "qkvzmso")
     many, last, deep, wide = (it.extents[name] for name in "QKDE")
     tiles = f"{op.family}_{rows}_{keys}"
-    queries, held, columns = (f"ceil(({end}) / {side}) * {side}" for end, side in ((many, rows), (last, keys), (wide, WIDE)))
+    queries, held, columns = (f"ceil({end} / {side}) * {side}" for end, side in ((many, rows), (last, keys), (wide, WIDE)))
     arguments = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(text, t.shape))}]" for t in op.inputs)
     (out,) = op.outputs
     where = f" where {', '.join(map(text, op.where))}" if op.where else ""
     return f"""op {tiles}({arguments}) -> ({out.name}: {out.dtype}[{", ".join(map(text, out.shape))}]){where} {{
   qp[i < {queries}, d < {deep}] = {q}[i, d | 0]
-  kp[c < ceil(({last}) / {keys}), d < {deep}, x < {keys}] = {k}[{keys}*c + x, d | 0]
+  kp[c < ceil({last} / {keys}), d < {deep}, x < {keys}] = {k}[{keys}*c + x, d | 0]
   vp[j < {held}, e < {columns}] = {v}[j, e | 0]
   {z}[i < {queries}, j < {held}] = (sum[d < {deep}] qp[i, d] * kp[j // {keys}, d, j % {keys}]) if j < {last}{it.counts} else -inf
   {m}[i < {queries}] = max[j < {held}] {z}[i, j]

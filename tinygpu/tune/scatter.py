@@ -14,7 +14,7 @@ from tinygpu.model.op import Equation, Op
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
-from tinygpu.tune.facts import Names
+from tinygpu.tune.facts import Names, extent_text
 from tinygpu.tune.state import State
 
 THREADS, EACH = 256, 4  # of a block, and elements of one
@@ -56,12 +56,12 @@ def found_in(equation: Equation) -> Scatter | None:
 def _text(it: Scatter, op: Op) -> str:
     names = Names(op)
     g, t, u, z, y = (names.new(one, "") for one in "gtuzy")
-    name, end, many = it.equation.target, text(it.chosen.extent), text(it.along.extent)
-    wide = text(it.beside[0].extent) if it.beside else ""
+    name, end, many = it.equation.target, extent_text(it.chosen.extent), extent_text(it.along.extent)
+    wide = extent_text(it.beside[0].extent) if it.beside else ""
     if wide:  # a block has a row, and goes along it
         place, fresh = Var(u) * THREADS + Var(t), Var(u) * THREADS + Var(y)
         own = {it.along.name: Var(g), it.beside[0].name: place}
-        grids, turns = (end, many), (f"for {u} < ceil(({wide}) / {THREADS})",) * 2
+        grids, turns = (end, many), (f"for {u} < ceil({wide} / {THREADS})",) * 2
         store, inside, at = (
             f"{name}[{z}, {text(fresh)}] = 0 if {text(fresh)} < {wide}",
             f"{text(place)} < {wide}",
@@ -70,7 +70,7 @@ def _text(it: Scatter, op: Op) -> str:
     else:  # a block has some elements of the fold
         whole, place = Var(z) * THREADS + Var(y), Var(g) * (THREADS * EACH) + Var(u) * THREADS + Var(t)
         own = {it.along.name: place}
-        grids, turns = (f"ceil(({end}) / {THREADS})", f"ceil(({many}) / {THREADS * EACH})"), ("", f"for {u} < {EACH} in register")
+        grids, turns = (f"ceil({end} / {THREADS})", f"ceil({many} / {THREADS * EACH})"), ("", f"for {u} < {EACH} in register")
         store, inside, at = f"{name}[{text(whole)}] = 0 if {text(whole)} < {end}", f"{text(place)} < {many}", ""
     key, value = (text(substitute(term, own)) for term in (it.key, it.value))
     step = f"if {inside} {{ atomic {name}[{key}{at}] += {value} if 0 <= {key} and {key} < i32({end}) }}"

@@ -9,6 +9,7 @@ time is kept that was not taken beside the incumbent's.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import pickle
 import signal
@@ -17,7 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from tinygpu.record import dataclass, field
@@ -212,6 +213,8 @@ def prepared(
     first: list[Any] | None = None
     for kernel in kernels:
         launcher = getattr(load(kernel.module), kernel.launcher)
+        said = {name: sizes[name] for name in inspect.signature(launcher).parameters if name in sizes}  # that no input tells
+        launcher = partial(launcher, **said)
         start = time.perf_counter()
         out = launcher(*arguments)
         if first is None:
