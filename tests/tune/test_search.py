@@ -63,7 +63,7 @@ def test_each_action_is_taken_back(stem: str, name: str, device: str) -> None:
             continue
         action, after = found
         there = done(state, action)
-        assert there is not None and there[0] == after and not list(broken(after, space.op))
+        assert there is not None and there[0] == after and not list(broken(after, space.of(after)))
         back = done(after, there[1])
         assert back is not None and back[0] == state
         again = read_back(after.text("m"))

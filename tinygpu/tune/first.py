@@ -25,8 +25,8 @@ def first(op: Op, device: str = "") -> Iterator[State]:
     yield from scattered(op)
     yield from flashes(op) if device == CPU else ()
     yield from cores(op) if device == CPU else boxes(op, device)
-    yield from by_inverses(op, device)
     yield from threads(op)
+    yield from by_inverses(op, device)
 
 
 def by_inverses(op: Op, device: str) -> Iterator[State]:
