@@ -375,10 +375,16 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 def test_check_and_build_at_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = str(SPEC)
     code, out, _ = run(capsys, "check", spec, "--machine", "element")
-    assert code == 0 and "all TY >= 1, TX >= 1 with TY*TX <= 1024" in out
+    assert code == 3 and "TG168 the program of element is proved for all TY, TX; that all of its machines have it is not" in out
     code, out, _ = run(capsys, "check", spec, "--machine", "element", "--output-format", "json")
     (row,) = json.loads(out)["families"]
-    assert code == 0 and row["verdict"] == "proved" and row["numbers"] == ["TY >= 1", "TX >= 1"]
+    assert code == 3 and row["verdict"] == "unknown" and row["numbers"] == ["TY >= 1", "TX >= 1"]
+    narrow = tmp_path / "narrow.tgpu"
+    narrow.write_text(
+        SPEC.read_text().replace("param   TY >= 1", "param   TY in 1..8").replace("param   TX >= 1", "param   TX in 1..40")
+    )
+    code, out, _ = run(capsys, "check", str(narrow), "--machine", "element")
+    assert code == 0 and "all TY in 1..8, TX in 1..40 with TY*TX <= 1024" in out
     code, out, _ = run(capsys, "check", spec, "element", "TY=4", "TX=8")
     assert code == 0 and out.startswith("proved   element[TY=4, TX=8] : matmul")
     code, out, _ = run(capsys, "build", spec, "element", "TY=4", "TX=8", "-o", str(tmp_path))

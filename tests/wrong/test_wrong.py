@@ -19,7 +19,7 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.pipeline import Refutation, Unknown, load_text, program
 from tinygpu.pipeline import verdict as check
 from tinygpu.proof.choice import Covered
-from tinygpu.proof.family import judged as of_all_numbers
+from tinygpu.proof.everywhere import proved_everywhere as of_all_numbers
 from tinygpu.report import render
 
 HERE = Path(__file__).resolve().parent

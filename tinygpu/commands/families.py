@@ -58,11 +58,12 @@ def families(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loade
 def check_family(path: str, family: Skeleton, budget: int | None = None, limit: float = TIME) -> Proved:
     """Check one, timed, in at most so many seconds."""
     from tinygpu import pipeline
-    from tinygpu.proof.family import EFFORT, judged
+    from tinygpu.proof.everywhere import proved_everywhere
+    from tinygpu.proof.family import EFFORT
 
     start = time.perf_counter()
     try:
-        found = pipeline.timely(limit, family, partial(judged, family, EFFORT if budget is None else budget))
+        found = pipeline.timely(limit, family, partial(proved_everywhere, family, EFFORT if budget is None else budget))
     except TinygpuError as error:
         word = "unknown" if all(d.verdict == "unknown" for d in error.diagnostics) else "error"
         return Proved(path, family, word, error.diagnostics, time.perf_counter() - start)

@@ -32,6 +32,7 @@ EFFORT = 4_000_000  # solver steps for a claim about all numbers
 CLOCK = 10.0  # seconds for one
 LOOKED_AT = 6  # small points, where a family is not proved
 LARGEST = 1024  # of a number whose range has no end
+LIMITS = "limits", "width", "alignment", "storage"  # of the hardware, which each point is asked
 VISITED = 200_000  # points that are looked at for those where all holds
 
 
@@ -118,10 +119,11 @@ def derived(skeleton: Skeleton, point: Sequence[int]) -> Program:
         machine = machine_at(skeleton, numbers)
         return replace(derive(machine), machine=machine)
     except TinygpuError as error:
-        raise TinygpuError(*(replace(d, notes=(*d.notes, _there(numbers))) for d in error.diagnostics)) from None
+        raise TinygpuError(*(replace(d, notes=(*d.notes, there(numbers))) for d in error.diagnostics)) from None
 
 
-def _there(numbers: Mapping[str, int]) -> str:
+def there(numbers: Mapping[str, int]) -> str:
+    """Which machine of a family something is said of."""
     return f"this is its machine with {', '.join(f'{name}={number}' for name, number in numbers.items())}"
 
 
@@ -135,7 +137,7 @@ def _not_proved(
     if wrong is not None:
         said = wrong.diagnostic
         numbers = {name: number for name, number in wrong.program.machine.constants if name in skeleton.names}  # type: ignore[union-attr]
-        notes, helps = (*said.notes, _there(numbers)), (help, *said.helps) if help else said.helps
+        notes, helps = (*said.notes, there(numbers)), (help, *said.helps) if help else said.helps
         return replace(wrong, diagnostic=replace(said, notes=notes, helps=helps))
     found = other or next((e for p in _told(skeleton, left) if (e := _another(skeleton, program, p)) is not None), None)
     apart = tuple(replace(d, verdict="unknown") for d in found.diagnostics) if found else ()
@@ -181,11 +183,7 @@ def _refuted(skeleton: Skeleton, left: Sequence[Open]) -> Refutation | None:
         try:
             program = derived(skeleton, point)
             found = prove(program, EFFORT, hasty=True, enough=1)
-            if (
-                isinstance(found, Proof)
-                or found[0].model is None
-                or found[0].claim.kind in ("limits", "width", "alignment", "storage")
-            ):
+            if isinstance(found, Proof) or found[0].model is None or found[0].claim.kind in LIMITS:
                 continue
             verdict = check(program)
         except TinygpuError:
