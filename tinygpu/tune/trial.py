@@ -188,7 +188,11 @@ def _tried(job: Job, say: Callable[..., None]) -> None:
         if why := slower(runs, job.sizes, job.below):
             say(verdict="bounded", why=why)
             return
-        kernel = Kernel(pipeline.module(job.machine, [built]), launcher_names([machine])[0])
+        try:
+            kernel = Kernel(pipeline.sound(job.machine, [built]), launcher_names([machine])[0])
+        except TinygpuError as error:  # nobody could build it
+            say(verdict="refused", why=f"{error.diagnostics[0].code} {error.diagnostics[0].title}")
+            return
     say(kernel=kernel)
     with steps.step("compare"):
         calls = prepared((kernel, *((job.rival,) if job.rival else ())), machine.op, job.sizes, say)
