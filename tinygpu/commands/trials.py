@@ -59,7 +59,7 @@ def report(store: Store, place: Place, family: str, sizes: dict[str, int], outpu
         title = f"the store has no trial of {family} at {said(sizes)}"
         raise TinygpuError.of("TG913", title, help="the text of the op, the device and the sizes are those of the search")
     write(output, page(rows, f"{family} at {said(sizes)}"))
-    print(f"{output}: {len(rows)} trials of {family} at {said(sizes)}")
+    print(f"{output}: {len(rows)} {'trial' if len(rows) == 1 else 'trials'} of {family} at {said(sizes)}")
     return PROVED
 
 
