@@ -298,6 +298,7 @@ def space_of(position: SimpleNamespace) -> dict[str, Any]:
         "counted": lambda *kind: range,
         "shuffle": lambda mode: None,
         "matrix": lambda text, form: f"{text}|{form}" if text.startswith(("wgmma.", "tcgen05.")) else text,
+        "hint": lambda: lambda pointer, offset: pointer[offset],
         "warp_number": lambda: lambda number: number,
         "registers": lambda *how: lambda: None,
         "ring": lambda *how: ("ring", *how),

@@ -25,6 +25,7 @@ from tinygpu.simulate.inputs import random_inputs
 from tinygpu.simulate.simulate import simulate
 from tinygpu.validate.cpu import validate
 from tinygpu.validate.module import read
+from tinygpu.validate.typed import Differs
 
 RUN = (
     "by_hand",
@@ -85,6 +86,21 @@ def test_numbers_at_the_ends_of_their_types() -> None:
     got = run(built, {"n": len(x)}, {"a": 1.0 + 2.0**-9, "x": x})
     assert got["z"].tolist() == [127, -128, 127, -128, 127, 127, -128, -128, 0, 0]
     assert (got["y"] == 1).all(), "a scalar of 16 bits is rounded"
+
+
+def test_a_hint_of_a_program_is_where_it_is_until_it_is_laid_out() -> None:
+    built = program(
+        "op twice(x: f32[R, N]) -> (y: f32[R, N]) { y[r, j] = 2 * x[r, j] }\nmachine core : twice on cpu {\n  work core = (r: R)\n"
+        "  program { for j < N {\n    if r + 1 < R { prefetch x[r + 1, j] }\n    y[r, j] = 2 * x[r, j]\n  } }\n}\n"
+    )
+    text = cpu_kernels(replace(built, name="made"))
+    assert "prefetch(x, at((r + 1) * N + j))" in text and "prefetch" not in laid_kernels(built)
+    validate(read(text, "core"), "made", replace(built, name="made"), cpu_limits(built))
+    agree(built, {"R": 5, "N": 40}, random_inputs(built.op, {"R": 5, "N": 40}))
+    for wrong in ("x, at(r * N + j)", "y, at((r + 1) * N + j)"):
+        with pytest.raises(Differs):
+            other = text.replace("x, at((r + 1) * N + j)", wrong)
+            validate(read(other, "core"), "made", replace(built, name="made"), cpu_limits(built))
 
 
 Inputs = dict[str, Any]

@@ -41,7 +41,7 @@ from tinygpu.derive.wide import Wide, hoisted, wide_in
 from tinygpu.diagnostic import Span
 from tinygpu.model.collective import TOGETHER
 from tinygpu.program.arrays import arrays
-from tinygpu.program.call import Applied, Boxed, Call, Sync
+from tinygpu.program.call import Applied, Boxed, Call, Prefetch, Sync
 from tinygpu.program.cluster import shared_along
 from tinygpu.program.rows import touched as rows_of
 from tinygpu.program.space import INPUT
@@ -165,6 +165,8 @@ def _body(walk: _Walk, body: tuple[Step, ...], axes: tuple[Axis, ...], guard: Te
                 yield from _body(walk, inner, (*axes, axis), guard)
             case Assign():
                 yield from _assign(walk, step, axes, guard)
+            case Prefetch():
+                pass  # who reads it pays for it
             case If() | Call():
                 here, touched = walk.here(axes, guard, step.span), Touched()
                 yield from _values(here, terms(step), walk, touched)

@@ -12,7 +12,22 @@ from itertools import groupby
 
 from tinygpu.category.decide import holds
 from tinygpu.category.region import Region
-from tinygpu.category.term import Axis, Read, Term, conjunction, exchange, lift, outermost_folds, reads, select, variables, walk
+from tinygpu.category.simplify import simplify
+from tinygpu.category.term import (
+    Axis,
+    Read,
+    Term,
+    conjunction,
+    conjuncts,
+    exchange,
+    lift,
+    outermost_folds,
+    reads,
+    select,
+    substitute,
+    variables,
+    walk,
+)
 from tinygpu.derive.equations import check_scans, plans
 from tinygpu.derive.factors import factors, halved
 from tinygpu.derive.fold import Place, folded
@@ -28,7 +43,7 @@ from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.model import machine as model
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK
-from tinygpu.program.call import Sync
+from tinygpu.program.call import Prefetch, Sync
 from tinygpu.program.step import Assign, Launch, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
@@ -42,6 +57,7 @@ def launched(build: Build, machine: model.Machine, launch: model.Launch) -> Laun
     read_at_all(build, body)
     check_tiles(build.tiles, body, frozenset(build.sizes).union(a.name for a in launch.grid + launch.block))
     body = in_order_alone(body) if build.core else ringed(build, body) if build.block else body
+    body = (*fetched(build, launch, todo), *body)
     return Launch(launch.grid, launch.block, (*build.locals, *body), launch.span, cluster=launch.cluster)
 
 
@@ -61,6 +77,19 @@ def begin(build: Build, machine: model.Machine, launch: model.Launch) -> tuple[m
 def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of one thread: what it does is in order without barriers."""
     return map_steps(body, lambda step: () if isinstance(step, Sync) else (step,))
+
+
+def fetched(build: Build, launch: model.Launch, todo: Sequence[Plan]) -> Iterator[Step]:
+    """`prefetch x[r, 0]`: before it does anything, a point asks for what it reads first of each tensor, if that is there."""
+    work = {a.name for a in launch.grid}.union(build.sizes)
+    for name in launch.prefetches:
+        read = next((r for plan in todo for r in reads(plan.value) if r.tensor == name), None)
+        if read is not None:
+            first = {v: lift(0) for v in variables(read) - work}
+            element = replace(read, index=tuple(simplify(substitute(i, first)) for i in read.index))
+            yield from guarded(
+                conjuncts(bounds(build, element, Region(launch.grid, build.where))), (Prefetch(element, launch.span),), launch.span
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +245,8 @@ def kept(build: Build, todo: Sequence[Plan], keeps: Sequence[Keep]) -> tuple[Pla
     return tuple(plans)
 
 
-def bounds(build: Build, read: Read) -> Term:
-    """Where the element is in bounds, as far as that is not known."""
-    box = Region(build.axes, build.where)
+def bounds(build: Build, read: Read, box: Region | None = None) -> Term:
+    """Where the element is in bounds, as far as that is not known in a region, or where all factors have a point."""
+    box = box or Region(build.axes, build.where)
     asked = [p for i, n in zip(read.index, build.tensors[read.tensor], strict=True) for p in (i >= lift(0), i < n)]
     return conjunction(*(p for p in asked if holds(p, box) is not True))

@@ -18,6 +18,7 @@ from tinygpu.emit.cpu_text import Register, Writer, mangle
 from tinygpu.emit.cpu_vector import accumulators, first, lanes
 from tinygpu.emit.cuda_names import occurs
 from tinygpu.emit.python import block
+from tinygpu.program.call import PREFETCH
 from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.program.traverse import reads_of, written
 from tinygpu.record import dataclass, replace
@@ -47,6 +48,11 @@ class CpuBody(Body):
         if name in scope.locals:
             return [f"{scope.cell(name, step.index)} = {scope.text(value)}"]
         return [f"{mangle(name)}[{scope.address(name, step.index)}] = {scope.stored(value, scope.tensors[name].dtype)}"]
+
+    def call(self, called: str, elements: list[Read]) -> list[str]:
+        """A hint; a core alone waits for nobody."""
+        hints = elements if called == PREFETCH else []
+        return [f"{called}({mangle(e.tensor)}, {self.scope.address(e.tensor, e.index)})" for e in hints]
 
     def loop(self, step: For) -> list[str]:
         """A loop from its lower bound to its upper one, under the conditions that have nothing to do with its axis."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from tinygpu.category.term import Axis, Term, text
+from tinygpu.category.term import Axis, Term, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.choice import cases_of, chooser_source, proved, summary
@@ -25,6 +25,7 @@ from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems
+from tinygpu.program.call import Prefetch
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Program
 from tinygpu.proof.choice import Covered
@@ -92,11 +93,15 @@ def emit(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ())
 
 
 def surprises(built: Built) -> tuple[Diagnostic, ...]:
-    """What nobody may expect of the CPU kernels: that they are the program as it is, as no layout of it is proved."""
-    message = as_it_is(built.cpu or built.program)
+    """What nobody may expect of the CPU kernels: that they are the program as it is, as no layout of it is proved, or do not fetch what they were told to."""
+    run = built.cpu or built.program
+    message = as_it_is(run)
     problems = Problems()
     if message:
         problems.say(message, built.machine.span, verdict="note", machine=built.machine.title, op=built.machine.op.name)
+    fetched = {read.tensor for step in run.steps if isinstance(step, Prefetch) for read in reads(step.element)}
+    for name in dict.fromkeys(name for one in built.machine.launches for name in one.prefetches if name not in fetched):
+        problems.say("TG186.none", built.machine.span, verdict="note", name=name)
     return tuple(problems.warnings)
 
 

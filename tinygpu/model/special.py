@@ -81,3 +81,15 @@ def kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
             problems.say("TG101.space", clause.span, space=clause.space, name=clause.tensor)
         kept[clause.tensor] = clause
     return tuple(kept.values())
+
+
+def prefetched(clauses: Clauses, op: Op, problems: Problems) -> tuple[str, ...]:
+    """The inputs of which the next point's elements are fetched while a core works on one."""
+    inputs, found = [t.name for t in op.inputs if t.shape], dict[str, tree.Prefetch]()
+    for clause in clauses.of(tree.Prefetch):
+        if clause.tensor not in inputs:
+            problems.say("TG186.name", clause.span, near=inputs, name=clause.tensor, known=inputs)
+        elif clause.tensor in found:
+            problems.say("TG186.twice", clause.span, found[clause.tensor].span, name=clause.tensor)
+        found[clause.tensor] = clause
+    return tuple(found)

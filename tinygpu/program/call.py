@@ -22,6 +22,7 @@ from tinygpu.record import dataclass, field, replace
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins; those in tensor memory, which a warp begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products", "tcgen05": "tensor"}
 COPY, ASYNC, FIFTH = "copy", "async", "tcgen05"
+PREFETCH = "prefetch"
 FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
@@ -252,4 +253,17 @@ class Reserve(Call):
         return f"tensor_{self.way}"
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers | Reserve
+@dataclass(frozen=True, slots=True)
+class Prefetch(Call):
+    """A hint: what lies around an element of memory, which is there, comes nearer to whoever reads it soon. Nothing waits for it."""
+
+    element: Term
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What asks for it."""
+        return PREFETCH
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers | Reserve | Prefetch

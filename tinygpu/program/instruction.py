@@ -16,7 +16,7 @@ from tinygpu.category.monoid import ATOMICS
 from tinygpu.category.operation import COUNTS, FUNCTION
 from tinygpu.category.term import reads
 from tinygpu.model.collective import Instruction
-from tinygpu.program.call import FILL, Call, Commit, Enter, Fence, Leave, Registers, Reserve, Sent, Sync, Wait
+from tinygpu.program.call import FILL, PREFETCH, Call, Commit, Enter, Fence, Leave, Registers, Reserve, Sent, Sync, Wait
 from tinygpu.record import dataclass
 
 MOST_LANES = 128  # of a vector loop whose accesses are wide: a thread holds its elements; a longer one is a loop
@@ -72,6 +72,7 @@ COPIES: Rows = {
     "copies_commit": ("copies('commit')", Atom("call", "copies_commit")),
     **{f"copies_wait{n}": (f"copies('wait', {n})", Atom("call", f"copies_wait{n}")) for n in range(MOST_GROUPS + 1)},
 }
+HINTS: Rows = {PREFETCH: ("hint()", Atom("call", PREFETCH))}
 UPDATES: Rows = {
     f"{'shared_' * shared}atomic_{update}": (
         f"atomic({update!r}, {'shared' if shared else 'global'!r})",
@@ -86,6 +87,7 @@ INSTRUCTIONS: Rows = {
     **{name: (f"count({name!r})", Atom("function", name, kinds=UNSIGNED)) for name in COUNTS},
     **MOVES,
     **COPIES,
+    **HINTS,
     **UPDATES,
     **{n: (f"division({n!r})", Atom("division", op)) for n, op in (("div", "floordiv"), ("mod", "mod"), ("ceil", "ceildiv"))},
     **{name: (f"conversion({name!r})", Atom("conversion", name)) for name in CONVERSIONS},

@@ -1,4 +1,4 @@
-"""Asynchronous copies, as steps: which assignments may land later.
+"""Asynchronous copies, as steps: which assignments may land later; and hints.
 
     async s[t] = x[g*32 + t] if g*32 + t < n else 0        from a tensor that nobody writes meanwhile, to the block's memory, as it is, or 0
 
@@ -12,14 +12,17 @@ from collections.abc import Iterator
 from math import copysign
 
 from tinygpu.category.term import App, Const, Read, Term, reads
+from tinygpu.diagnostic import Span
 from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
-from tinygpu.program.call import COPY, TENSOR
+from tinygpu.model.value import value
+from tinygpu.program.call import COPY, TENSOR, Prefetch
 from tinygpu.program.ring import formed
 from tinygpu.program.space import INPUT, SPACES
 from tinygpu.program.step import Assign, Launch, Step, steps
 from tinygpu.program.traverse import written
+from tinygpu.syntax import tree
 
 
 def source(value: Term) -> Read | None:
@@ -55,6 +58,18 @@ def is_copy(step: Assign, target: Tensor, scope: Scope) -> bool:
     else:
         return True
     return False
+
+
+def fetched(element: tree.Cell, span: Span, scope: Scope) -> Prefetch | None:
+    """`prefetch x[i + 1, j]`: an element of an array in memory."""
+    term, tensor = value(element, scope), scope.tensors.get(element.name)
+    if tensor is not None and tensor.role not in ("input", "output", "workspace"):
+        scope.problems.say("TG186.space", span, tensor.span, name=tensor.name, role=tensor.role)
+    elif tensor is not None and tensor.strided:
+        scope.problems.say("TG186.strided", span, tensor.span, name=tensor.name)
+    elif isinstance(term, Read):
+        return Prefetch(term, span)
+    return None
 
 
 def lawful(op: Op, launches: tuple[Launch, ...], problems: Problems) -> tuple[Launch, ...]:

@@ -29,6 +29,7 @@ from tinygpu.program.call import (
     Enter,
     Fence,
     Leave,
+    Prefetch,
     Registers,
     Reserve,
     Sent,
@@ -38,7 +39,7 @@ from tinygpu.program.call import (
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
-from tinygpu.program.pending import is_copy
+from tinygpu.program.pending import fetched, is_copy
 from tinygpu.program.ring import read_ring
 from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step
@@ -78,6 +79,10 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
             return tree.Sync("fence async") if unit == ASYNC else tree.Sync("fence", unit=unit)
         case Commit(unit):
             return tree.Sync("commit", unit="" if unit == COPY else unit)
+        case Prefetch(element):
+            near = expression(element, scalars)
+            assert isinstance(near, tree.Cell), "an element"
+            return tree.Fetch(near)
         case Wait(count, unit):
             return tree.Sync("wait", constant(count), unit="" if unit == COPY else unit)
         case Assign(target, index, value, update, guard):
@@ -154,6 +159,8 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Commit(unit or COPY, span)
         case tree.Sync("fence", unit=unit, span=span):
             return Fence(unit, span)
+        case tree.Fetch(element, span=span):
+            return fetched(element, span, reader.scope(axes))
         case tree.Sync(kind, span=span):
             reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):

@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 
@@ -52,6 +53,21 @@ def _moves(kind: Lanes) -> Iterator[Any]:
 
     yield intrinsic(lambda typing, array, first: (kind(array, types.uintp), load))
     yield intrinsic(lambda typing, number: (kind(kind.number), spread))
+
+
+def _prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kinds = [ir.IntType(8).as_pointer(), *[ir.IntType(32)] * 3]
+    hint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    place = cgutils.get_item_pointer(context, builder, signature.args[0], array, arguments[1:], wraparound=False, boundscheck=False)
+    builder.call(hint, [builder.bitcast(place, kinds[0]), *map(ir.IntType(32), (0, 3, 1))])  # to be read, again and again, as data
+    return context.get_dummy_value()
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, place: Any) -> Any:
+    """What lies around an element comes nearer, and nobody waits for it."""
+    return types.none(array, place), _prefetch
 
 
 def _lanes_store(number: Any) -> Any:

@@ -37,6 +37,20 @@ def wide_place(builder: Any, pointer: Any, offset: Any, move: Any, access: int, 
     return builder.gep(builder.bitcast(near, ir.PointerType(move, number)), [ir.IntType(32)(access)])
 
 
+@_intrinsic
+def hint() -> Any:
+    """The intrinsic `prefetch(pointer, offset)`: what lies around an element of global memory is on its way to the second cache."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte = ir.IntType(8)
+        place = builder.ptrtoint(wide_place(builder, arguments[0], arguments[1], byte, 0, "global"), ir.IntType(64))
+        kind = ir.FunctionType(ir.VoidType(), [place.type])
+        builder.call(ir.InlineAsm(kind, "prefetch.global.L2 [$0];", "l,~{memory}", True), [place])
+        return context.get_dummy_value()
+
+    return lambda context, pointer, offset: (types.void(pointer, offset), build)
+
+
 def wide_cell(context: Any, builder: Any, kind: Any, cells: Any, at: int) -> Any:
     """The place of a thread's cell."""
     return builder.gep(context.make_array(kind)(context, builder, cells).data, [ir.IntType(32)(at)])

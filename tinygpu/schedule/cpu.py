@@ -21,6 +21,7 @@ from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, Fact, Launch, Program, arrays_in, steps
 from tinygpu.program.traverse import map_steps, meets, written
 from tinygpu.record import replace
+from tinygpu.schedule.ahead import without_hints
 from tinygpu.schedule.bound import bound, contributed, ended
 from tinygpu.schedule.contract import solve
 from tinygpu.schedule.lift import lift, without_copies
@@ -60,7 +61,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
         return launch
     if not program.op.states:  # what a state is in each turn is the induction; else the proof needs no help
         launch = replace(launch, body=map_steps(launch.body, lambda step: () if isinstance(step, Fact) else (step,)))
-    fresh = fresh or supply(program)
+    fresh, (ahead, launch) = fresh or supply(program), without_hints(launch)
     shapes = {name: a.extents for name, a in arrays(program).items() if a.owner == "grid"}
     nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
@@ -70,7 +71,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     else:
         left = {space.name for space in program.workspaces}
         long = {name: shape for name, shape in shapes.items() if name not in left}
-        made = Points(shapes, long, solve(program.op)[1], fresh).launch(nest)
+        made = Points(shapes, long, solve(program.op)[1], ahead, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from tinygpu.category.linear import Polynomial, polynomial, stride
 from tinygpu.category.term import TRUE, Axis, Const, Read, Term, memoised, reads, rebuild, substitute
 from tinygpu.program.arrays import address
-from tinygpu.program.call import Call
+from tinygpu.program.call import Call, Prefetch
 from tinygpu.program.step import Assign, Fact, For, Ghost, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps, map_terms
 from tinygpu.record import dataclass, replace
@@ -110,9 +110,10 @@ def names_in(launch: Launch) -> frozenset[str]:
 
 
 def change_terms(body: Body, change: Callable[[Term], Term]) -> Body:
-    """The body with `change` applied to every index, guard, value and extent of a loop; what only serves a proof is left out, but for ghost facts."""
+    """The body with `change` applied to every index, guard, value and extent of a loop; what only serves a proof is left out, but for ghost facts, and what threads say to each other."""
     return map_steps(
-        body, lambda step: () if isinstance(step, Fact | Call) and not isinstance(step, Ghost) else (map_terms(step, change),)
+        body,
+        lambda step: () if isinstance(step, Fact | Call) and not isinstance(step, Ghost | Prefetch) else (map_terms(step, change),),
     )
 
 

@@ -32,6 +32,7 @@ from tinygpu.category.term import (
 from tinygpu.program.step import Array, Assign, For, If, Launch, Step, arrays_in, steps
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.ahead import Ahead
 from tinygpu.schedule.interior import interior
 from tinygpu.schedule.nest import (
     BACKWARDS,
@@ -76,11 +77,13 @@ def inside(nest: Nest, shapes: Shapes) -> Nest:
 @dataclass(frozen=True, slots=True)
 class Points:
     """What a nest is laid out with. What launches leave for each other is little, so folds of it stay whole: `long` are the arrays of which
-    it is not known. Neighbours that lie a size of `steps` apart may lie side by side."""
+    it is not known. Neighbours that lie a size of `steps` apart may lie side by side. Of the
+    tensors `ahead` the next point's elements are fetched while one is worked on."""
 
     shapes: Shapes
     long: Shapes
     steps: Collection[str]
+    ahead: Collection[str]
     fresh: Callable[[str], str]
 
     def launch(self, nest: Nest) -> Launch:
@@ -108,6 +111,8 @@ class Points:
             if in_strips:
                 body += in_strip(point, run, there, cells, alike)
             else:
+                more = conjunction(substitute(own.get(lane.name, Var(run.name)), {run.name: Var(run.name) + 1}) < lane.extent)
+                point = Ahead(self.ahead, self.shapes, run.name, more, self.fresh).fetched(point)
                 body.append(For(run, where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
 

@@ -20,9 +20,24 @@ from tinygpu.syntax.reader import Parser, Unexpected, at_start, run, trace
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 CLAUSES = frozenset(("work", "compute", "time", "register", "vector", "param", "where", "stage", "layout", "launch", "equations",
-                     "reduce", "keep", "use", "program", "let"))  # fmt: skip
+                     "reduce", "keep", "prefetch", "use", "program", "let"))  # fmt: skip
 STEPS = frozenset(
-    ("local", "shared", "workspace", "tensor", "atomic", "for", "if", "barrier", "warp", "commit", "wait", "launch", "let")
+    (
+        "local",
+        "shared",
+        "workspace",
+        "tensor",
+        "atomic",
+        "for",
+        "if",
+        "barrier",
+        "warp",
+        "commit",
+        "wait",
+        "prefetch",
+        "launch",
+        "let",
+    )
 )
 KINDS = {
     "NAME": "a name",

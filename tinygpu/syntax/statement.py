@@ -209,6 +209,12 @@ class Sync(
     unit: str = ""
 
 
+class Fetch(Node, fetch="element", shown="prefetch {element}"):
+    """`prefetch x[i + 1, j]`."""
+
+    element: Cell
+
+
 class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):
     """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
 
@@ -262,6 +268,7 @@ Statement: TypeAlias = (
     | Ring
     | Section
     | Sync
+    | Fetch
     | LaunchStatement
     | LaunchClause
 )

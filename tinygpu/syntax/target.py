@@ -77,6 +77,8 @@ def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
                     yield word, node.span, f"write {instead[word]}"
             case tree.Keep(space=word) if word in CELLS and not cpu:
                 yield word, node.span, f"write {CELLS[word]}"
+            case tree.Prefetch() if not cpu:
+                yield "prefetch", node.span, "stage a tile with a ring of slots and async copies, or say it in a program"
             case tree.Sync(kind) if cpu and kind.endswith("barrier"):
                 yield kind, node.span, "remove it: what one thread does is in order"
             case tree.Call(function) if cpu and function in COLLECTIVE:

@@ -125,6 +125,12 @@ class Keep(Node, keep="tensor space", shown="keep {tensor} in {space}"):
     space: str
 
 
+class Prefetch(Node, prefetch="tensor", shown="prefetch {tensor}"):
+    """`prefetch x`."""
+
+    tensor: str
+
+
 class ProgramClause(Node, program="body", shown="program"):
     """`program { … }`."""
 
@@ -142,7 +148,8 @@ Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | 
 
 
 Folding: TypeAlias = Reduce | Online
-Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Folding | Keep | Use | ProgramClause | IfClause
+Near: TypeAlias = Keep | Prefetch
+Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Folding | Near | Use | ProgramClause | IfClause
 
 
 # ── declarations ───────────────────────────────────────────────────────────────────────────────────────────────────

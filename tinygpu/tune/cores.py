@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tinygpu.category.term import Const, Var, reads
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, Names, cell, extent, folded, groups, panels_of, sides
+from tinygpu.tune.facts import Group, Names, cell, extent, folded, groups, panels_of, read_again, sides
 from tinygpu.tune.state import CPU, Factor, Nest, State, ordered
 
 LANES, ROWS, VECTORS = 16, 8, 3  # of a vector; a tile of registers: 24 of 32 hold sums
@@ -41,7 +41,7 @@ def _nest(group: Group, names: Names, several: bool, panels: bool) -> Nest:
 
 
 Cuts = dict[str, tuple[Factor, ...]]
-Parts = tuple[Cuts, tuple[str, ...], tuple[tree.Stage, ...]]
+Parts = tuple[Cuts, tuple[str, ...], tuple[tree.Stage | tree.Prefetch, ...]]
 
 
 def _tiled(group: Group, names: Names, panels: bool) -> Parts:
@@ -65,7 +65,7 @@ def _tiled(group: Group, names: Names, panels: bool) -> Parts:
 
 
 def _rows(group: Group, names: Names) -> Parts:
-    """A row a core; of the index that memory lies along some vectors at a time."""
+    """A row a core; of the index that memory lies along some vectors at a time; the next row is fetched meanwhile."""
     wide = _along(group)
     own = [c for c in group.columns if any(a.name == c for e in group.equations for a in e.axes)]
     cuts: Cuts = {row: (Factor(row, "core"),) for row in group.rows}
@@ -80,7 +80,8 @@ def _rows(group: Group, names: Names) -> Parts:
             cuts[wide] = (cuts[wide][0], Factor(names.new(wide, "t"), "time", SQUARE // LANES), lanes)
             return cuts, (cuts[other][1].name, cuts[wide][1].name), ()
     loops = (*own, *(c for c in cuts if c not in own and cuts[c][0].level == "time"))
-    return cuts, tuple(cuts[c][0].name for c in dict.fromkeys(loops) if cuts[c][0].level == "time"), ()
+    said = tuple(map(tree.Prefetch, read_again(names.op, group)))
+    return cuts, tuple(cuts[c][0].name for c in dict.fromkeys(loops) if cuts[c][0].level == "time"), said
 
 
 def _across(group: Group) -> str:

@@ -6,6 +6,7 @@ a product, whose elements are read again and again, is a launch by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import combinations
@@ -16,6 +17,7 @@ from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.model.prefix import prefixes
 from tinygpu.model.view import VIEW
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.nest import LONG
 from tinygpu.syntax import tree
 from tinygpu.syntax.grammar import shipped_parser
 
@@ -160,6 +162,23 @@ def accesses(equation: Equation) -> Iterator[Read]:
         for read in dict.fromkeys(reads(fold.body)):
             if read.index and all(isinstance(i, Var) for i in read.index):
                 yield read
+
+
+def read_again(op: Op, group: Group) -> tuple[str, ...]:
+    """The inputs of which each long row is read by several equations, and one is written along it: by the second of them it is near, and the next one is still far."""
+    read = ((r.tensor, e.target) for e in group.equations for r in dict.fromkeys(reads(e.value)) if _a_row(group, r))
+    plain = {t.name for t in op.inputs if not t.strided}
+    counts = Counter(tensor for tensor, _ in dict.fromkeys(read) if tensor in plain)
+    return tuple(tensor for tensor, count in counts.items() if count > 1)
+
+
+def _a_row(group: Group, read: Read) -> bool:
+    """Whether a read goes along a row that is one of many."""
+    names = {v for i in read.index for v in variables(i)}
+    written = {a.name for e in group.equations for a in e.axes}
+    along = read.index[-1].name if read.index and isinstance(read.index[-1], Var) else ""
+    short = isinstance(end := extent(group, along), Const) and end.value <= LONG
+    return bool(names & {*group.rows}) and along in group.columns and along in written and not short
 
 
 def extent(group: Group, index: str) -> Term | None:

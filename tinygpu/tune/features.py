@@ -17,6 +17,7 @@ from tinygpu.category.term import reads, variables, walk
 from tinygpu.cost.footprint import CACHES, WORD, Loop, numbers
 from tinygpu.cost.operations import kind_of
 from tinygpu.model.op import Op
+from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, accesses, folded
 from tinygpu.tune.placed import Placed
 from tinygpu.tune.policy import sort_of
@@ -53,6 +54,8 @@ def _launch(it: Placed, sizes: Mapping[str, int]) -> Iterator[tuple[str, float]]
     yield from _computed(it.group, loops)
     yield "stages", len(it.nest.stages)
     yield "clauses", len(it.nest.said)
+    yield "kept", sum(isinstance(c, tree.Keep) for c in it.nest.said)
+    yield "fetched", sum(isinstance(c, tree.Prefetch) for c in it.nest.said)
     yield "digits", len(loops)
 
 

@@ -21,7 +21,9 @@ OWN = ("time", "register", "vector", "simd")  # levels of a thread's own
 ORDERED = (*WORK, *OWN)  # levels in which the order of factors counts
 BOX = "box"  # of an instruction: as far as the instruction goes
 CPU = "cpu"
-Said: TypeAlias = tree.Stage | tree.Keep | tree.Reduce | tree.Online | tree.Use | tree.ForEquation  # clauses that are said, or not
+Said: TypeAlias = (
+    tree.Stage | tree.Keep | tree.Prefetch | tree.Reduce | tree.Online | tree.Use | tree.ForEquation
+)  # clauses that are said, or not
 
 
 @dataclass(frozen=True, slots=True)

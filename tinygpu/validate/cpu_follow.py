@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.owner import row_major
-from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Term, Var, conjuncts, reads, shuffled, walk
-from tinygpu.program.call import Call, Sync
+from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Read, Term, Var, conjuncts, reads, shuffled, walk
+from tinygpu.program.call import PREFETCH, Call, Prefetch, Sync
 from tinygpu.program.step import Assign, If, Step, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of
@@ -53,11 +53,15 @@ class CpuFollower(Follower):
     def due(self, queue: deque[Due], here: Here) -> Due | None:
         """Nothing is done for a call, but that between loops over threads all have come. Cells in indices are by now called as they are here."""
         due = Follower.due(self, queue, here)
-        while due is not None and isinstance(due.step, Call) and not (self.threads and isinstance(due.step, Sync)):
+        while due is not None and isinstance(due.step, Call) and not self.stays(due.step):
             due = Follower.due(self, queue, here)
         if due is not None and isinstance(due.step, Assign) and self.meaning.each and not shuffled(due.step.value):
             self.shown |= {*self.meaning.computed((due.step,))}
         return due
+
+    def stays(self, step: Call) -> bool:
+        """Whether something is done for a call: between threads in turn all come to a barrier, and a hint is a call here, too."""
+        return isinstance(step, Prefetch) or (self.threads > 0 and isinstance(step, Sync))
 
     def block(self, body: Sequence[ast.stmt], queue: deque[Due], here: Here) -> None:
         """What is given a name inside is not known behind, but cells."""
@@ -155,6 +159,14 @@ class CpuFollower(Follower):
     def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
         """Whether a value is left for other threads to take by a shuffle, or a condition is kept for later."""
         match stmt, due.step:
+            case ast.Expr(ast.Call(ast.Name(called), [ast.Name(name), place], [])), Prefetch(Read(tensor, index)) if (
+                called == PREFETCH
+            ):
+                thing = self.names.get(name)
+                if not isinstance(thing, Pointer) or thing.array != tensor:
+                    raise Differs(stmt, f"asks for {name}", does(due))
+                self.points(stmt, due.guards, here)
+                self.lies(place, tensor, self.reader(here).place(place, thing), index, here)
             case (
                 ast.Assign([ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number]))], value),
                 Assign(value=done, guard=guard),
