@@ -108,13 +108,13 @@ def tiles(it: Placed) -> bool:
 
 
 def kept_still(it: Placed) -> bool:
-    """What is kept has cells: numbers of them, along which no loop goes, and no prefix; and it is in no tile, too."""
+    """What is kept has cells: numbers of them, along which no loop goes, and no prefix; it is in no tile, too, and on a core it leaves room."""
     still = it.kept.keys().isdisjoint(s.access.name for s in it.nest.stages) and all(
         i not in names for names in it.kept.values() for i in (*(i for i, _ in it.loops), *it.group.along)
     )
-    return still and all(
-        f.extent is not None for names in it.kept.values() for i, _, f in it.carried("register", "time") if i in names
-    )
+    sides = [[f.extent or inf for i, _, f in it.carried("register", "time", *WIDE) if i in names] for names in it.kept.values()]
+    fits = it.device != CPU or 2 * BYTES * sum(map(prod, sides)) <= it.limits[2]
+    return still and fits and all(inf not in one for one in sides)
 
 
 def in_slots(it: Placed) -> bool:
