@@ -145,8 +145,8 @@ def test_no_more_points_are_counted_than_there_are() -> None:
 @pytest.mark.parametrize(
     ("stem", "name", "says"),
     [
-        ("histogram", "histogram", "i32(B) - 1)] += 1 if 0 <="),
-        ("histogram", "histogram_bytes", "0), 255)] += 1 if 0 <="),
+        ("histogram", "histogram", "v[] = min(max(x[g*4096 + t], 0), i32(B) - 1)"),
+        ("histogram", "histogram_bytes", "atomic h[v[]] += 1 if v[] == i32(x[g*4096 + t]) else 0"),
         ("embedding", "scatter_add", "atomic y[idx[g], t2] += v[g, t2] if 0 <= idx[g]"),
     ],
 )

@@ -26,11 +26,13 @@ UNROLLED, SQUARE = 4, 256  # vectors of a row at a time; the side of a square th
 def cores(op: Op) -> Iterator[State]:
     """States of an op."""
     found = dict[State, None]()
-    for scans, together, panels, block in product((True, False), (True, False), (True, False), (0, *BLOCKS)):
+    for scans, together in product((True, False), repeat=2):
         parts = groups(op, together, scans)
-        nests = [_nests(g, Names(op), len(parts) > 1, panels, block) for g in parts]
-        if all(some and some[0].of("core") for some in nests):
-            found[State(op.family, tuple(n for some in nests for n in some), CPU)] = None
+        lengths = (0, *BLOCKS) if any(g.along for g in parts) else (0,)
+        for panels, block in product((True, False), lengths):
+            nests = [_nests(g, Names(op), len(parts) > 1, panels, block) for g in parts]
+            if all(some and some[0].of("core") for some in nests):
+                found[State(op.family, tuple(n for some in nests for n in some), CPU)] = None
     yield from found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tinygpu.tune.facts import Group, Names
 from tinygpu.tune.state import Factor, Nest, ordered
 
-BLOCKS = (4096, 16384)  # elements of a block
+BLOCKS = (4096, 64)  # elements of a block: a long one, and one whose chain a core has ended before the next one waits for it
 
 
 def blocks(group: Group, names: Names, several: bool, long: int) -> tuple[Nest, ...]:

@@ -90,7 +90,7 @@ def _text(it: Scatter, op: Op) -> str:
 def _of_cores(it: Scatter, op: Op) -> str:
     """The elements of a row one by one, where there are rows; else each element somewhere, if there is anywhere to go."""
     names = Names(op)
-    g, t, z, y = (names.new(one, "") for one in "gtzy")
+    g, t, z, y, v = (names.new(one, "") for one in "gtzyv")
     name, end, many = it.equation.target, extent_text(it.chosen.extent), extent_text(it.along.extent)
     if it.beside:
         wide, own = extent_text(it.beside[0].extent), {it.along.name: Var(g), it.beside[0].name: Var(t)}
@@ -102,13 +102,14 @@ def _of_cores(it: Scatter, op: Op) -> str:
     key, value = (text(substitute(term, {it.along.name: place})) for term in (it.key, it.value))
     goes = it.chosen.extent
     last = str(int(goes.value) - 1) if isinstance(goes, Const) else f"i32({end}) - 1"
-    adds = f"atomic {name}[min(max({key}, 0), {last})] += {value} if 0 <= {key} and {key} < i32({end}) else 0"
+    adds = f"{v}[] = min(max({key}, 0), {last})\natomic {name}[{v}[]] += {value} if {v}[] == {key} else 0"
     loop = f"for {t} < {PART} {{ if {text(place)} < {many} {{ {adds} }} }}"
     first = f"for {y} < {PART} {{ {name}[{text(fresh)}] = 0 if {text(fresh)} < {end} }}"
     somewhere = loop if isinstance(goes, Const) else f"if {end} > 0 {{ {loop} }}"
     return f"""machine m : {op.family} on cpu {{
   program {{
     launch (core = ({z}: ceil({end} / {PART}))) {{ {first} }}
-    launch (core = ({g}: ceil({many} / {PART}))) {{ {somewhere} }}
+    launch (core = ({g}: ceil({many} / {PART}))) {{ local {v}: i32[]
+      {somewhere} }}
   }}
 }}"""
