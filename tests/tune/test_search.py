@@ -38,6 +38,7 @@ OPS = [
     ("transpose", "transpose"),
     ("theorems", "attention"),
     ("convolution", "conv2d"),
+    ("scan", "scan"),
 ]
 
 
@@ -74,7 +75,7 @@ def test_each_action_is_taken_back(stem: str, name: str, device: str) -> None:
 
 
 @pytest.mark.parametrize("device", ["", pytest.param("cpu", marks=pytest.mark.sampled)])
-@pytest.mark.parametrize(("stem", "name"), OPS[:3])
+@pytest.mark.parametrize(("stem", "name"), [*OPS[:3], pytest.param(*OPS[-1], marks=pytest.mark.sampled)])
 def test_nine_in_ten_states_are_proved(stem: str, name: str, device: str) -> None:
     op, chance = op_of(stem, name), Random(3)
     space = Space(op, device)

@@ -41,7 +41,7 @@ def arithmetic(what: Program | Op, sizes: Mapping[str, int], device: Device | Pr
     for one in (what,) if isinstance(what, Op) else instances(what):
         seconds = 0.0
         for (launch, dtype), many in instructions(operations(one, sizes)).items():
-            seconds += many / _peak(device, dtype, None if isinstance(one, Op) else _turns(one, launch, sizes))
+            seconds += many / lanes_a_second(device, dtype, None if isinstance(one, Op) else turns_of(one, launch, sizes))
         found.append(seconds)
     return Bound("arithmetic", min(found))
 
@@ -53,11 +53,12 @@ def memory(what: Program | Op, sizes: Mapping[str, int], device: Device | Proces
     return Bound("memory, what caches do not keep", max(0, once - kept) / device.memory_bytes_per_second)
 
 
-def _turns(program: Program, launch: int, sizes: Mapping[str, int]) -> int:
+def turns_of(program: Program, launch: int, sizes: Mapping[str, int]) -> int:
+    """The points of a launch's grid."""
     return prod(max(0, int(evaluate(a.extent, sizes))) for a in program.launches[launch].grid)
 
 
-def _peak(device: Device | Processor, dtype: str, turns: int | None) -> float:
+def lanes_a_second(device: Device | Processor, dtype: str, turns: int | None) -> float:
     """Instructions of one lane a second."""
     if isinstance(device, Processor):
         return device.clocks(turns or device.cores) * device.pipes * device.lanes(max(WORD, BYTES[dtype]))

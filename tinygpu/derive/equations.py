@@ -6,7 +6,7 @@ is an ordinary equation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tinygpu.category.decide import holds
 from tinygpu.category.monoid import neutral
@@ -106,15 +106,15 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     apart = frozenset(a.name for a in way)  # a tail contributes units, so that each turn does the same
     apart |= {a.name for a in build.block} if any(a.sort == "block" for a in way) else frozenset()
     start = neutral(fold.monoid, fold.dtype)
+    names = {a.name for a in way if a.sort != "grid"}
     if before:
-        names = {a.name for a in way if a.sort != "grid"}
         index = (
             *(over.owner[a.name] for a in phase.equation.axes if a.name != one.bound),
             *point(a for a in way if a.sort == "grid"),
         )
         asked = conjunction(*(p for p in over.parts if not variables(p) & names))
         start = select(asked, Read(before, index, fold.dtype), start)
-    acc, carry, known = build.fresh("prefix"), build.fresh("carry"), fact(build, phase, over)
+    acc, carry, known = build.fresh("prefix"), build.fresh("carry"), fact(build, phase, over, names)
     it = Scan(acc, carry, fold.monoid, fold.dtype, body, guard, one.exclusive, way, start, fold.span, known)
     value = Read(acc, point(cells), fold.dtype)
     return Plan(
@@ -123,13 +123,14 @@ def scan(build: Build, phase: Phase, one: Prefix, made: Mapping[str, Plan], befo
     )  # fmt: skip
 
 
-def fact(build: Build, phase: Phase, over: Pull) -> Term | None:
-    """What is known of the value, over factors."""
+def fact(build: Build, phase: Phase, over: Pull, way: Collection[str]) -> Term | None:
+    """What is known of the value, over factors: of a row that there is, whatever the factors of its way are."""
     if not isinstance(phase.known, Fold):
         return None
     names: dict[str, Term] = {a.name: Var(build.fresh(a.name)) for a in phase.known.axes}
     axes = tuple(replace(a, name=n.name) for a, n in zip(phase.known.axes, names.values(), strict=True) if isinstance(n, Var))
     guard, body = (substitute(substitute(t, names), over.owner) for t in (phase.known.guard, phase.known.body))
+    guard = conjunction(guard, *(p for p in over.parts if not variables(p) & {*way}))
     return replace(phase.known, axes=axes, guard=TRUE, body=select(guard, body, neutral(phase.known.monoid, phase.known.dtype)))
 
 

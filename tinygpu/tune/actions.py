@@ -101,7 +101,7 @@ Edit: TypeAlias = Split | Merge | Number | Carry | Swap | Say | Unsay | Restate
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An edit of one launch, or other launches."""
+    """An edit of one launch, and of those that are placed as it is; or other launches."""
 
     nest: int
     edit: Edit | Launches
@@ -132,8 +132,8 @@ def done(state: State, action: Action) -> tuple[State, Action] | None:
     found = edited(state.nests[action.nest], action.edit)
     if found is None:
         return None
-    nest, back = found
-    nests = (*state.nests[: action.nest], nest, *state.nests[action.nest + 1 :])
+    (nest, back), mine = found, state.alike(action.nest)
+    nests = tuple(replace(nest, name=old.name) if n in mine else old for n, old in enumerate(state.nests))
     return replace(state, nests=nests), Action(action.nest, back)
 
 

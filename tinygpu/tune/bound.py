@@ -17,6 +17,7 @@ from typing import TypeAlias
 from tinygpu.category.evaluate import evaluate
 from tinygpu.hardware.arch import Device
 from tinygpu.record import dataclass, field, replace
+from tinygpu.tune.actions import Action, Number, done
 from tinygpu.tune.facts import extent
 from tinygpu.tune.moves import NUMBERS, Space
 from tinygpu.tune.rules import WIDE, matching
@@ -66,17 +67,15 @@ def choices(digit: Factor) -> tuple[int, ...]:
 
 def whole(state: State) -> Box:
     """All numbers of all digits of a machine that have one."""
-    every = ((n, i, p, f) for n, nest in enumerate(state.nests) for i, cut in nest.cuts for p, f in enumerate(cut))
+    first = {min(state.alike(n)) for n, _ in enumerate(state.nests)}
+    every = ((n, i, p, f) for n in sorted(first) for i, cut in state.nests[n].cuts for p, f in enumerate(cut))
     return Box(state, tuple((n, i, p) for n, i, p, f in every if f.extent is not None))
 
 
 def _numbered(state: State, digit: Digit, number: int) -> State:
     at, index, place = digit
-    nest = state.nests[at]
-    cuts = tuple(
-        (i, tuple(replace(f, extent=number) if (i, p) == (index, place) else f for p, f in enumerate(c))) for i, c in nest.cuts
-    )
-    return replace(state, nests=(*state.nests[:at], replace(nest, cuts=cuts), *state.nests[at + 1 :]))
+    found = done(state, Action(at, Number(index, place, number)))
+    return found[0] if found else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ so that a panel fits a cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from tinygpu.category.term import Const, Var, reads
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, Names, cell, extent, folded, groups, panels_of, read_again, sides
+from tinygpu.tune.prefix import BLOCKS, blocks
 from tinygpu.tune.state import CPU, Factor, Nest, State, ordered
 
 LANES, ROWS, VECTORS = 16, 8, 3  # of a vector; a tile of registers: 24 of 32 hold sums
@@ -23,12 +25,20 @@ UNROLLED, SQUARE = 4, 256  # vectors of a row at a time; the side of a square th
 
 def cores(op: Op) -> Iterator[State]:
     """States of an op."""
-    for together in (True, False):
-        for panels in (True, False):
-            parts = groups(op, together, False)
-            nests = tuple(_nest(g, Names(op), len(parts) > 1, panels) for g in parts)
-            if all(n.of("core") for n in nests):
-                yield State(op.family, nests, CPU)
+    found = dict[State, None]()
+    for scans, together in product((True, False), repeat=2):
+        parts = groups(op, together, scans)
+        lengths = (0, *BLOCKS) if any(g.along for g in parts) else (0,)
+        for panels, block in product((True, False), lengths):
+            nests = [_nests(g, Names(op), len(parts) > 1, panels, block) for g in parts]
+            if all(some and some[0].of("core") for some in nests):
+                found[State(op.family, tuple(n for some in nests for n in some), CPU)] = None
+    yield from found
+
+
+def _nests(group: Group, names: Names, several: bool, panels: bool, block: int) -> tuple[Nest, ...]:
+    """A launch; of prefixes that are cut into blocks three."""
+    return blocks(group, names, several, block) if block and group.along else (_nest(group, names, several, panels),)
 
 
 def _nest(group: Group, names: Names, several: bool, panels: bool) -> Nest:
@@ -66,7 +76,7 @@ def _tiled(group: Group, names: Names, panels: bool) -> Parts:
 
 def _rows(group: Group, names: Names) -> Parts:
     """A row a core; of the index that memory lies along some vectors at a time; the next row is fetched meanwhile."""
-    wide = _along(group)
+    wide = "" if group.along else _along(group)
     own = [c for c in group.columns if any(a.name == c for e in group.equations for a in e.axes)]
     cuts: Cuts = {row: (Factor(row, "core"),) for row in group.rows}
     cuts |= {c: (Factor(c, "time"),) for c in (*group.columns, *group.along.values()) if c not in cuts}

@@ -22,7 +22,7 @@ from tinygpu.tune.threads import threads
 
 def first(op: Op, device: str = "") -> Iterator[State]:
     """States of an op, best first: those of a device before those of any."""
-    yield from scattered(op)
+    yield from scattered(op, device)
     yield from flashes(op) if device == CPU else ()
     yield from cores(op) if device == CPU else boxes(op, device)
     yield from threads(op)

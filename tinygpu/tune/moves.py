@@ -67,9 +67,10 @@ class Space:
         inner = {a.name for e in group.equations for a in folded(e)}
         every = dict.fromkeys((*group.rows, *group.columns))
         cuts: dict[str, tuple[Factor, ...]] = {i: (Factor(i, "time" if i in inner or i not in group.rows else top),) for i in every}
-        if self.device != CPU and group.rows:
-            last = group.rows[-1]
-            cuts[last] = (Factor(names.new(last, "b"), "grid"), Factor(names.new(last, "t"), "block", 128))
+        if self.device != CPU and (group.rows or group.along):
+            last = group.rows[-1] if group.rows else [*group.along.values()][-1]
+            outer = "grid" if group.rows else "time"
+            cuts[last] = (Factor(names.new(last, "b"), outer), Factor(names.new(last, "t"), "block", 128))
         loops = tuple(f.name for cut in cuts.values() for f in cut if f.level == "time")
         return Nest(group.names if several else (), tuple(cuts.items()), ordered(tuple(cuts.items()), loops))
 

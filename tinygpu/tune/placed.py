@@ -30,6 +30,7 @@ class Placed:
     device: str
     op: Op
     bounds: Mapping[str, int] = field(default_factory=dict)  # of sizes
+    turn: tuple[int, int] = (0, 1)  # which of how many launches of these equations it is
 
     @property
     def outputs(self) -> frozenset[str]:
@@ -40,6 +41,13 @@ class Placed:
     def folds(self) -> frozenset[str]:
         """The indices that are folded."""
         return frozenset(a.name for e in self.group.equations for a in folded(e))
+
+    @property
+    def scanned(self) -> frozenset[str]:
+        """The indices that prefixes go along: of the second of three launches that of the blocks."""
+        cut = dict(self.nest.cuts).keys()
+        along = {i for k, i in self.group.along.items() if k not in cut}
+        return frozenset(cut - self.group.indices if self.turn == (1, 3) else cut & along)
 
     @property
     def fast(self) -> frozenset[str]:
@@ -105,5 +113,5 @@ class Placed:
         }
         indices = [i.name for i in stage.access.index if isinstance(i, tree.Name)]
         changes = stage.at == "block" or any(f.name == stage.at for i in indices for f in named.get(i, ()))
-        sides = tuple(prod(self.extent(i, f) for f in named.get(i, ()) if f.name not in around) for i in indices)
+        sides = tuple(prod(self.extent(i, f) for f in named[i] if f.name not in around) if i in named else 0 for i in indices)
         return sides if changes else (0,)

@@ -21,6 +21,7 @@ from tinygpu.tune.state import BOX, CPU, OWN, WORK, State
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
 BYTES, CELLS = 4, 1 << 16
+OF_SCANS = {"grid": 0, "core": 0, "time": 1, "block": 2}  # the order of levels; those of the thread's own are last
 
 
 def open_outside(it: Placed) -> bool:
@@ -45,8 +46,22 @@ def whole_warps(it: Placed) -> bool:
     return it.device == CPU or prod(f.extent or 0 for *_, f in it.carried("block")) in THREADS
 
 
-def somebody(it: Placed) -> bool:
-    return bool(it.carried("grid", "block", "core"))
+def scan_in_order(it: Placed) -> bool:
+    """Their loops are inside of those of other elements, their threads stand as their digits do."""
+    cuts, of_elements = dict(it.nest.cuts), [(i, f.name) for i, f in it.loops if i in it.outputs | it.scanned]
+    for index in it.scanned:
+        levels = [OF_SCANS.get(f.level, len(OF_SCANS)) for f in cuts[index]]
+        threads = [f.name for f in cuts[index] if f.level == "block"]
+        inner = [i for i, _ in of_elements[len(of_elements) - sum(f.level == "time" for f in cuts[index]) :]]
+        stand = [n for n in it.nest.of("block") if n in threads]
+        if levels != sorted(levels) or threads != stand or {*inner} - {index}:
+            return False
+    return True
+
+
+def scan_in_launches(it: Placed) -> bool:
+    tops = [sum(f.level in ("grid", "core") for f in dict(it.nest.cuts)[i]) for i in it.scanned]
+    return all(many == (it.turn in ((0, 3), (2, 3))) for many in tops)
 
 
 def cells_that_stay(it: Placed) -> bool:
@@ -57,10 +72,11 @@ def cells_that_stay(it: Placed) -> bool:
 
 
 def few_cells(it: Placed) -> bool:
-    cells, turns, _ = it.limits
+    """A scan has cells for what it reads, and for what it makes."""
+    (cells, turns, _), each = it.limits, 2 if it.scanned else 1
     lanes = prod(f.extent or 1 for *_, f in it.carried("simd"))
     held = prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs - it.away)
-    return held // lanes <= cells and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
+    return held * each // lanes <= cells and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
 
 
 def rolled(it: Placed) -> bool:
@@ -92,13 +108,13 @@ def tiles(it: Placed) -> bool:
 
 
 def kept_still(it: Placed) -> bool:
-    """What is kept has cells: numbers of them, along which no loop goes; and it is in no tile, too."""
+    """What is kept has cells: numbers of them, along which no loop goes, and no prefix; it is in no tile, too, and on a core it leaves room."""
     still = it.kept.keys().isdisjoint(s.access.name for s in it.nest.stages) and all(
-        i not in names for names in it.kept.values() for i, _ in it.loops
+        i not in names for names in it.kept.values() for i in (*(i for i, _ in it.loops), *it.group.along)
     )
-    return still and all(
-        f.extent is not None for names in it.kept.values() for i, _, f in it.carried("register", "time") if i in names
-    )
+    sides = [[f.extent or inf for i, _, f in it.carried("register", "time", *WIDE) if i in names] for names in it.kept.values()]
+    fits = it.device != CPU or 2 * BYTES * sum(map(prod, sides)) <= it.limits[2]
+    return still and fits and all(inf not in one for one in sides)
 
 
 def in_slots(it: Placed) -> bool:
@@ -160,7 +176,8 @@ RULES: tuple[Rule, ...] = (
     ("a factor without an extent is carried by grid, core or time", open_outside),
     ("one index has a wide factor, its last one, along which memory lies", wide_last),
     ("a wide factor has the extent of a vector", wide_sizes),
-    ("some index is carried by the work", somebody),
+    ("a scan goes over grid or cores in three launches, by one factor", scan_in_launches),
+    ("the digits of a scan stand in the order grid, time, block, own", scan_in_order),
     ("cells that stay from turn to turn fit into a cache", cells_that_stay),
     ("no fold goes over the grid of one launch", folds_inside),
     ("a block is of whole warps, at most 1024 threads", whole_warps),
@@ -171,7 +188,7 @@ RULES: tuple[Rule, ...] = (
     ("a tile has numbers for sides, fits, and changes with its loop", tiles),
     ("tiles of a loop take turns alike", in_slots),
     ("a swizzle is of rows of a power of two", swizzled),
-    ("no loop goes along what is kept", kept_still),
+    ("no loop and no prefix goes along what is kept", kept_still),
     ("an index that ends at a number covers its size", ends_covered),
     ("a box is an instruction's", boxed),
     ("around a box are registers and time", around_box),
@@ -182,8 +199,10 @@ def broken(state: State, op: Op) -> Iterator[str]:
     """The rules that some launch of a state breaks."""
     bounds = {e.left.name: int(e.right.text) for e in state.where if isinstance(e, tree.Binary) and e.op == "<="
               and isinstance(e.left, tree.Name) and isinstance(e.right, tree.Number)}  # fmt: skip
-    for nest, group in zip(state.nests, matching(state, op), strict=True):
-        it = Placed(nest, group, state.device, op, bounds)
+    every = [nest.equations for nest in state.nests]
+    for number, (nest, group) in enumerate(zip(state.nests, matching(state, op), strict=True)):
+        turn = every[:number].count(nest.equations), every.count(nest.equations)
+        it = Placed(nest, group, state.device, op, bounds, turn)
         yield from (sentence for sentence, holds in RULES if not holds(it))
 
 

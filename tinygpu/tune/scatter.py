@@ -1,8 +1,10 @@
 """Machines by rules for sums that choose where they go.
 
     h[b] = sum[i] (v(i) if x(i) == b else 0)   ↦   every h[b] is 0;  each i adds v(i) at x(i), by an atomic update
+                                           on a core: each i adds v(i) at x(i), or 0 at the end that is next to it
 
-Comes in: an op. Goes out: a state whose machine is a program. The one idea: of all the terms of a fold over i one is added, and the comparison says to which element, so the loop over b is not made.
+Comes in: an op. Goes out: states whose machines are programs. The one idea: of all the terms of a fold over i one is added, and the comparison says to which element, so the loop over b is not made. A core guesses
+where a condition leads, and pays for each wrong guess; what adds 0 needs no guess.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
 from tinygpu.tune.facts import Names, extent_text
-from tinygpu.tune.state import State
+from tinygpu.tune.state import CPU, State
 
 THREADS, EACH = 256, 4  # of a block, and elements of one
+PART = 4096  # elements of a turn of a core
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,14 @@ class Scatter:
     value: Term
 
 
-def scattered(op: Op) -> Iterator[State]:
-    """A program, if the one equation of an op is of that form, with at most one index beside what is chosen."""
+def scattered(op: Op, device: str) -> Iterator[State]:
+    """Programs, if the one equation of an op is of that form, with at most one index beside what is chosen."""
     found = found_in(op.equations[0]) if len(op.equations) == 1 else None
     if found is not None and len(found.beside) < 2:
-        (machine,) = parse(_text(found, op)).declarations
-        assert isinstance(machine, tree.Machine)
-        yield State(op.family, (), body=machine.clauses)
+        for arch, text_of in ((CPU, _of_cores), ("", _text)) if device == CPU else (("", _text),):
+            (machine,) = parse(text_of(found, op)).declarations
+            assert isinstance(machine, tree.Machine)
+            yield State(op.family, (), arch, body=machine.clauses)
 
 
 def found_in(equation: Equation) -> Scatter | None:
@@ -79,5 +83,33 @@ def _text(it: Scatter, op: Op) -> str:
   program {{
     launch (grid = ({z}: {grids[0]}), block = ({y}: {THREADS})) {{ {first} }}
     launch (grid = ({g}: {grids[1]}), block = ({t}: {THREADS})) {{ {second} }}
+  }}
+}}"""
+
+
+def _of_cores(it: Scatter, op: Op) -> str:
+    """The elements of a row one by one, where there are rows; else each element somewhere, if there is anywhere to go."""
+    names = Names(op)
+    g, t, z, y, v = (names.new(one, "") for one in "gtzyv")
+    name, end, many = it.equation.target, extent_text(it.chosen.extent), extent_text(it.along.extent)
+    if it.beside:
+        wide, own = extent_text(it.beside[0].extent), {it.along.name: Var(g), it.beside[0].name: Var(t)}
+        key, value = (text(substitute(term, own)) for term in (it.key, it.value))
+        first = f"launch (core = ({z}: {end})) {{ for {y} < {wide} {{ {name}[{z}, {y}] = 0 }} }}"
+        step = f"for {t} < {wide} {{ atomic {name}[{key}, {t}] += {value} if 0 <= {key} and {key} < i32({end}) }}"
+        return f"machine m : {op.family} on cpu {{ program {{ {first}\nlaunch (core = ({g}: {many})) {{ {step} }} }} }}"
+    place, fresh = Var(g) * PART + Var(t), Var(z) * PART + Var(y)
+    key, value = (text(substitute(term, {it.along.name: place})) for term in (it.key, it.value))
+    goes = it.chosen.extent
+    last = str(int(goes.value) - 1) if isinstance(goes, Const) else f"i32({end}) - 1"
+    adds = f"{v}[] = min(max({key}, 0), {last})\natomic {name}[{v}[]] += {value} if {v}[] == {key} else 0"
+    loop = f"for {t} < {PART} {{ if {text(place)} < {many} {{ {adds} }} }}"
+    first = f"for {y} < {PART} {{ {name}[{text(fresh)}] = 0 if {text(fresh)} < {end} }}"
+    somewhere = loop if isinstance(goes, Const) else f"if {end} > 0 {{ {loop} }}"
+    return f"""machine m : {op.family} on cpu {{
+  program {{
+    launch (core = ({z}: ceil({end} / {PART}))) {{ {first} }}
+    launch (core = ({g}: ceil({many} / {PART}))) {{ local {v}: i32[]
+      {somewhere} }}
   }}
 }}"""

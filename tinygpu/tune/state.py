@@ -86,10 +86,14 @@ class State:
     body: tuple[tree.Clause, ...] = ()  # of a machine that is a program, which has no launches of its own
     beside: tuple[tree.Declaration, ...] = ()  # what comes with it: the op of the other side, and the theorem
 
+    def alike(self, number: int) -> tuple[int, ...]:
+        """The launches that evaluate the equations of one and are placed as it is: the first and the last one of a scan."""
+        return tuple(n for n, other in enumerate(self.nests) if replace(other, name=self.nests[number].name) == self.nests[number])
+
     def tree(self, name: str) -> tree.Machine:
         """`State → tree`."""
         several = len(self.nests) > 1
-        written = [_clauses(nest, several) for nest in self.nests]
+        written = [_clauses(nest, several, "core" if self.device == CPU else "grid") for nest in self.nests]
         names = [n.name or _made(n.equations) for n in self.nests if several]
         parts = tuple(tree.LaunchClause(launch, c) for launch, c in zip(names, written, strict=True)) if several else ()
         via = tree.Name(self.via) if self.via else None
@@ -111,11 +115,12 @@ def ordered(cuts: tuple[tuple[str, tuple[Factor, ...]], ...], loops: tuple[str, 
     return (*(name for level, name in every if level in WORK), *loops, *(name for level, name in every if level not in WORK))
 
 
-def _clauses(nest: Nest, several: bool) -> tuple[tree.Clause, ...]:
+def _clauses(nest: Nest, several: bool, top: str) -> tuple[tree.Clause, ...]:
+    """Work of no factor is one turn of the `top` level."""
     named = {f.name: f for f in nest.factors}
-    work = [(level, [named[name] for name in nest.of(level)]) for level in WORK]
+    work = [(level, [named[name] for name in nest.of(level)]) for level in WORK if nest.of(level)] or [(top, [])]
     out: list[tree.Clause] = [tree.Equations(nest.equations)] if several and nest.equations else []
-    out.append(tree.Work(tuple(tree.Level(level, tree.Group(tuple(map(_said, some)))) for level, some in work if some)))
+    out.append(tree.Work(tuple(tree.Level(level, tree.Group(tuple(map(_said, some)))) for level, some in work)))
     bindings = [_binding(index, cut) for index, cut in nest.cuts if (index,) != tuple(f.name for f in cut) or _short(cut)]
     out += [tree.Compute(tuple(bindings))] if bindings else []
     for level in OWN:
