@@ -138,6 +138,22 @@ def test_rows_go_together_and_products_alone() -> None:
     assert [g.names for g in groups(theorems["rmsnorm_product"])] == [("ms",), ("t", "y")]
 
 
+@pytest.mark.parametrize(
+    ("stem", "name", "fetched"),
+    [("norm", "layernorm", ["x"]), ("norm", "mean_variance", []), ("gradients", "softmax_grad", ["y", "dy"]), ("relu", "relu", [])],
+)
+def test_a_core_fetches_the_rows_that_it_reads_again_and_writes_along(stem: str, name: str, fetched: list[str]) -> None:
+    """Of a row that is read once, or by sums alone, a processor fetches by itself what comes next."""
+    from tinygpu.emit.module import surprises
+
+    op = ops(stem)[name]
+    state = next(iter(first(op, "cpu")))
+    assert [c.tensor for n in state.nests for c in n.said if isinstance(c, tree.Prefetch)] == fetched
+    (machine,) = pipeline.load_text(f"{text_of(op)}\n{state.text('m')}").spec.machines
+    proof = pipeline.check(machine)
+    assert isinstance(proof, pipeline.Proof) and not surprises(pipeline.built(proof, machine))
+
+
 def test_a_file_without_machines_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "softmax.tgpu"
     path.write_text(SOFTMAX)
