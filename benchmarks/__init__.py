@@ -2,6 +2,7 @@
 
 `python -m benchmarks.cpu`: whole calls on the CPU against numpy. `python -m benchmarks.check`: how long proofs and rejections take.
 `python -m benchmarks.families`: what proving machines for all of their numbers takes, and how many points of them a minute has.
+`python -m benchmarks.search`: how many candidates of a search are proved a minute, and what families save of that.
 `python -m benchmarks.build`: how much longer building takes than checking.
 `python -m benchmarks.gate`: what the assembler makes of every CUDA kernel, without a GPU.
 `python -m benchmarks.gpu`: every machine on a GPU, right at all sizes that are tried, and timed against its memory and its peers.

@@ -20,21 +20,24 @@ import pytest
 from benchmarks.families import SPEC, drawn
 from tinygpu import pipeline
 from tinygpu.category.solver import solved
-from tinygpu.category.term import TRUE, Var, substitute
+from tinygpu.category.term import TRUE, Const, Var, apply, substitute
 from tinygpu.cli import main
 from tinygpu.derive.general import general
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.family import machine_at
 from tinygpu.model.free import Skeleton
 from tinygpu.model.nogood import Nogood
+from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.call import Sync
 from tinygpu.program.numbers import at_point
-from tinygpu.program.step import Assign, For, If, Program
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Launch, Program
 from tinygpu.program.traverse import map_steps, map_terms
-from tinygpu.proof import kernel
+from tinygpu.proof import everywhere, kernel
 from tinygpu.proof.certificate import certify
 from tinygpu.proof.check import Refutation, Unknown
 from tinygpu.proof.constraints import nogood
+from tinygpu.proof.everywhere import MOST, largest, proved_everywhere
 from tinygpu.proof.family import Points, derived, judged
 from tinygpu.proof.kernel import Family, Proof, by_itself, prove, prove_family
 from tinygpu.record import replace
@@ -42,6 +45,7 @@ from tinygpu.record import replace
 EVERY = {one.title: one for one in pipeline.load(SPEC).spec.families}
 COPY = "op copy(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }\n"
 ROWS = "op rows(x: f32[R, N]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }\n"
+RIGHT = "shared s: f32[T]\ns[T - 1 - t] = x[g*T + T - 1 - t] if g*T + T - 1 - t < n\nbarrier\ny[g*T + t] = s[t] if g*T + t < n"
 TRANSPOSE = "op transpose(x: f32[M, N]) -> (y: f32[N, M]) { y[j, i] = x[i, j] }\n"
 
 
@@ -165,8 +169,7 @@ def test_what_is_wrong_is_refuted_at_its_smallest_point(code: str) -> None:
 
 
 def test_what_is_right_by_hand_is_proved() -> None:
-    right = "shared s: f32[T]\ns[T - 1 - t] = x[g*T + T - 1 - t] if g*T + T - 1 - t < n\nbarrier\ny[g*T + t] = s[t] if g*T + t < n"
-    assert isinstance(judged(by_hand(right)), Family)
+    assert isinstance(judged(by_hand(RIGHT)), Family)
 
 
 def changed(program: Program, kind: type, change: Callable[[Any], tuple[Any, ...]]) -> list[Program]:
@@ -363,6 +366,45 @@ def test_equal_claims_are_asked_once() -> None:
     assert kernel.ask.cache_info().misses == before and before > 0
 
 
+@pytest.mark.parametrize(
+    ("where", "most"),
+    [("T*T <= 1024", 33), ("T <= 512", 513), ("T >= 4", None), ("T*R <= 100", 129), ("T*R <= 2000", None), ("T <= R*R", None)],
+)
+def test_what_is_asked_may_leave_few_of_a_range_without_an_end(where: str, most: int | None) -> None:
+    names, block, used = ("param R >= 1", "t: T, u: R", "t, u") if "R" in where else ("", "t: T", "t")
+    text = f"param T >= 1\n  {names}\n  work grid = (g), block = ({block})\n  compute i = (g, {used})"
+    one = skeleton(f"{COPY}machine m : copy where {where} {{\n  {text}\n}}")
+    number = next(n for n in one.numbers if n.name == "T")
+    assert largest(one, number) == (most if most is not None else 1 + MOST + 1)
+
+
+@pytest.mark.parametrize("number", [7, 16, 32])
+def test_a_machine_that_is_another_one_at_one_number_is_seen(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is in the range: its own program is judged, and the family with it."""
+    one = by_hand(RIGHT, "param T >= 1\n  where T*T <= 1024")
+    assert isinstance(proved_everywhere(one), Family)
+
+    def other(one: Skeleton, point: tuple[int, ...]) -> Program:
+        program = derived(one, point)
+        return changed(program, Sync, lambda step: ())[0] if point == (number,) else program
+
+    monkeypatch.setattr(everywhere, "derived", other)
+    found = proved_everywhere(one)
+    assert isinstance(found, Refutation) and f"this is its machine with T={number}" in found.diagnostic.notes[-1]
+
+
+def test_what_is_bounded_is_a_sum_of_products_where_a_nogood_speaks_of_larger_numbers() -> None:
+    """Of cells that are fewer with more threads nothing is said but of the point itself."""
+    grown, shared = (
+        Program("m", EVERY["element"].op, (Launch((), (), (Array("a", "f32", (extent,), LOCAL),)),))
+        for extent in (Var("TY") * Var("TX") * 2, apply("ceildiv", Const(4096), Var("TX")))
+    )
+    numbers = {"TY": 16, "TX": 16}
+    claim = Obligation("limits", "TG402", "", "", (), TRUE)
+    assert nogood(grown, kernel.Open(claim, {}), numbers).least == (("TX", 16), ("TY", 16))
+    assert nogood(shared, kernel.Open(claim, {}), numbers) == Nogood(equal=(("TX", 16), ("TY", 16)))
+
+
 # ── the commands ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -379,6 +421,8 @@ def test_check_and_build_at_numbers(tmp_path: Path, capsys: pytest.CaptureFixtur
     code, out, _ = run(capsys, "check", spec, "--machine", "element", "--output-format", "json")
     (row,) = json.loads(out)["families"]
     assert code == 3 and row["verdict"] == "unknown" and row["numbers"] == ["TY >= 1", "TX >= 1"]
+    code, out, _ = run(capsys, "check", spec, "--machine", "tiles")  # T*T <= 1024 leaves 32 of them
+    assert code == 0 and "all T >= 1 with T*T <= 1024" in out
     narrow = tmp_path / "narrow.tgpu"
     narrow.write_text(
         SPEC.read_text().replace("param   TY >= 1", "param   TY in 1..8").replace("param   TX >= 1", "param   TX in 1..40")

@@ -17,7 +17,9 @@ from tinygpu.program.step import Program
 from tinygpu.run import gate
 from tinygpu.tune import prune
 from tinygpu.tune.costed import _counted
+from tinygpu.tune.kinds import Asked
 from tinygpu.tune.prune import layout, slower
+from tinygpu.tune.state import State
 from tinygpu.tune.trial import Job, attempted
 
 TEXT = """op softmax(x: f32[R, N]) -> (y: f32[R, N]) where N >= 1 {
@@ -70,6 +72,7 @@ def test_a_target_by_cost_leaves_out_what_stands_behind(monkeypatch: pytest.Monk
         text_of(library.machine("matmul", "matmul_tile").op),
         "machine candidate : matmul {\n  work grid = (i, j)\n  time k\n}\n",
     )
+    alone = Asked(text, State("matmul", ()))
     for best in (1e-15, inf):
-        _counted(text, machine, {"M": 64, "N": 64, "K": 64}, device, best, lambda **known: told.append(known))
+        _counted(alone, machine, {"M": 64, "N": 64, "K": 64}, device, best, lambda **known: told.append(known))
     assert asked == ["sm_90"] and [one["registers"] for one in told] == [32]

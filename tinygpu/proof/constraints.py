@@ -14,7 +14,7 @@ from tinygpu.category.dtype import BYTES
 from tinygpu.category.layout import distances
 from tinygpu.category.linear import polynomial, term_of
 from tinygpu.category.region import points
-from tinygpu.category.term import Const, Term, substitute, variables
+from tinygpu.category.term import App, Const, Term, Var, substitute, variables
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import arch_named
 from tinygpu.model.nogood import Nogood
@@ -73,8 +73,16 @@ def _reach(index: Term, extents: Mapping[str, Term]) -> Term:
 
 
 def nogood(program: Program, open: Open, numbers: Mapping[str, int]) -> Nogood:
-    """What a claim that is open at a point says of others: of a limit, that what is no less in any of its numbers breaks it too; else, only of this point."""
+    """What a claim that is open at a point says of others: of a limit, that what is no less in any of its numbers breaks it too, if what is bounded grows with
+    each; else, only of this point."""
     bound = limit(program, open.claim.code)
-    if open.model is None or bound is None or open.claim.kind != "limits":
+    if open.model is None or bound is None or open.claim.kind != "limits" or not _grows(bound):
         return Nogood(equal=tuple(sorted(numbers.items())))
     return Nogood(least=tuple(sorted((name, numbers[name]) for name in variables(bound) if name in numbers)))
+
+
+def _grows(bound: Term) -> bool:
+    """Whether the left side of a bound is a sum of products of numbers, which is no less where they are no less."""
+    assert isinstance(bound, App)
+    form = polynomial(bound.args[0])
+    return all(times >= 0 and all(isinstance(atom, Var) for atom in product) for product, times in form.items() if product)

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import Any
 
 from tinygpu.hardware.arch import Device
 from tinygpu.record import dataclass
 from tinygpu.tune.engine import Engine
+from tinygpu.tune.kinds import Asked, Kinds, alone
 from tinygpu.tune.search import CANDIDATE
 from tinygpu.tune.trial import in_process
 
@@ -45,7 +45,7 @@ def costed(
     engine: Engine, text: str, sizes: Mapping[str, int], device: Device, budget: float, wanted: int, say: Callable[[str], None]
 ) -> tuple[list[Costed], int]:
     """As many machines as are wanted, those with spills left out, the best first; and how many were looked at."""
-    end, seen, found = time.monotonic() + budget, set[str](), list[Costed]()
+    end, seen, found, kinds = time.monotonic() + budget, set[str](), list[Costed](), Kinds(text)
     while len(found) < wanted and (left := end - time.monotonic()) > 0:
         if (state := engine.ask()) is None:
             break
@@ -54,8 +54,9 @@ def costed(
             continue
         seen.add(machine)
         best = min((one.predicted for one in found), default=inf)
-        work = partial(_counted, text, machine, sizes, device, best)
+        work = partial(_counted, kinds.asked(state), machine, sizes, device, best)
         known = in_process(work, min(LIMIT, max(1.0, left)))
+        kinds.said(state, known)
         fits = "bound" in known and not known["spilled"]
         if fits:
             found.append(
@@ -63,20 +64,21 @@ def costed(
             )
         engine.tell(state, found[-1].predicted if fits else None)
         say(f"{len(found)} of {wanted}, of {len(seen)} that were looked at")
-    return sorted(found, key=lambda one: one.predicted), len(seen)
+    found.sort(key=lambda one: one.predicted)
+    while found and alone(text, found[0].machine, CANDIDATE) is None:  # what is written is proved by itself
+        found.pop(0)
+    return found, len(seen)
 
 
-def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, best: float, tell: Callable[..., None]) -> None:
+def _counted(asked: Asked, machine: str, sizes: Mapping[str, int], device: Device, best: float, tell: Callable[..., None]) -> None:
     """What is known of one; nothing of one that is not proved, or whose bound is above what the best so far is predicted to take: it would stand
     behind it, whatever the assembler says."""
-    from tinygpu import pipeline
     from tinygpu.cost.measure import measure
     from tinygpu.cost.on_device import bounds, filled, turns_of_banks, without_caches
     from tinygpu.run.gate import assembled
 
-    (one, *_) = (m for m in pipeline.load_text(f"{text}\n\n{machine}").machines if m.name == CANDIDATE)
-    proof: Any = pipeline.check(one)
-    if not isinstance(proof, pipeline.Proof):
+    proof = asked.proof(machine, CANDIDATE, tell)
+    if proof is None:
         return
     cost = measure(proof.program, dict(sizes))
     every = bounds(cost, device)

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf, prod
 
-from tinygpu.category.term import Const, Term, Var
+from tinygpu.category.term import Axis, Const, Term, Var
+from tinygpu.derive.reduce import lanes
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, folded, group_of
 from tinygpu.tune.placed import Placed
-from tinygpu.tune.state import BOX, CPU, OWN, WORK, State
+from tinygpu.tune.state import BOX, CPU, OWN, WORK, Factor, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
 BYTES, CELLS = 4, 1 << 16
 OF_SCANS = {"grid": 0, "core": 0, "time": 1, "block": 2}  # the order of levels; those of the thread's own are last
+EXCHANGED = 16  # values of a thread that lanes combine
 
 
 def open_outside(it: Placed) -> bool:
@@ -98,6 +100,20 @@ def elements_outside(it: Placed) -> bool:
         elif inner and (it.device != CPU or factor.extent is None):
             return False
     return True
+
+
+def few_exchanged(it: Placed) -> bool:
+    """Lanes combine a value at a time, and what that makes of many values takes longer to prove than anything else."""
+    apart, near = 1, False
+    by_shared = {name for c in it.nest.said if isinstance(c, tree.Reduce) and c.by == "shared" for name in c.factors}
+    named = {f.name: (i, f) for i, _, f in it.carried("block")}
+    for name in reversed(it.nest.of("block")):
+        index, factor = named.get(name, ("", Factor("", "")))
+        several = factor.extent or 1
+        along = index in it.folds - it.outputs and name not in by_shared
+        near = near or (along and lanes(Axis(name, Const(several), "block"), apart) > 1)
+        apart *= several
+    return not near or prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs) <= EXCHANGED
 
 
 def tiles(it: Placed) -> bool:
@@ -185,6 +201,7 @@ RULES: tuple[Rule, ...] = (
     ("on a core a fold's own loop is not unrolled", rolled),
     ("the loops of an index stand from slow to fast", in_turn),
     ("loops of elements stand outside of those of folds, or have numbers", elements_outside),
+    ("lanes combine few values of a thread", few_exchanged),
     ("a tile has numbers for sides, fits, and changes with its loop", tiles),
     ("tiles of a loop take turns alike", in_slots),
     ("a swizzle is of rows of a power of two", swizzled),
