@@ -88,7 +88,7 @@ def loaded(path: str, title: str) -> tuple[Machine, State]:
 def modelled(state: State, machine: Machine, sizes: Mapping[str, int], monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
     """Loads and stores to tensors, as footprints have them; what they call a load is half a clock."""
     seen: list[tuple[list[Loop], list[Touched]]] = []
-    monkeypatch.setattr(predict, "cycles", lambda loops, accesses: float(len(seen.append((loops, accesses)) or "")))
+    monkeypatch.setattr(predict, "cycles", lambda loops, accesses, *_: float(len(seen.append((loops, accesses)) or "")))
     predict.predicted(state, machine.op, sizes)
     outputs, loads, stores = {t.name for t in machine.op.outputs}, 0.0, 0.0
     for loops, accesses in seen:

@@ -114,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], store: Store) -> tuple[Outcome, str]:
     """What a search found, and the incumbent's name."""
+    from tinygpu.hardware.processor import here
+    from tinygpu.tune.bound import Bound, OnCpu
     from tinygpu.tune.engine import ENGINES, ending
     from tinygpu.tune.features import features
     from tinygpu.tune.moves import Space
@@ -130,6 +132,8 @@ def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[st
         engine = ENGINES[arguments.engine or "evolve"](space, Random(arguments.seed), cost)
         with interrupts() as stopped:
             assert rival.kernel is not None
+            if isinstance(engine, Bound) and (cpu := here()) is not None and rival.seconds:
+                engine.against(OnCpu(space, sizes, cpu, rival.seconds))
             text, layouts = text_of(op, *space.sides), {rival.layout: 1.0}
             search = Search(op, text, sizes, engine, store, rival.kernel, arguments.device, rival.seconds, now, stopped)
             search.workers, search.cost, search.layouts = working, cost, layouts

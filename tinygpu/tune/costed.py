@@ -72,6 +72,7 @@ def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, 
     from tinygpu import pipeline
     from tinygpu.cost.measure import measure
     from tinygpu.cost.on_device import bounds, filled, turns_of_banks, without_caches
+    from tinygpu.hardware.arch import runs_on
     from tinygpu.run.gate import assembled
 
     (one, *_) = (m for m in pipeline.load_text(f"{text}\n\n{machine}").machines if m.name == CANDIDATE)
@@ -82,7 +83,7 @@ def _counted(text: str, machine: str, sizes: Mapping[str, int], device: Device, 
     every = bounds(cost, device)
     if not every or every[0].seconds > best:
         return
-    on = filled(cost, device.arch, device, assembled(cost.program, device.arch, bool(cost.wide)))
+    on = filled(cost, device.arch, device, assembled(cost.program, runs_on(one.arch, device.arch), bool(cost.wide)))
     if any(launch.assembled is None for launch in on):
         return
     registers = max(launch.assembled.registers for launch in on if launch.assembled)
