@@ -218,7 +218,9 @@ def test_a_search_on_a_cpu_ends_where_nothing_can_be_faster(
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "twice at M = 64, N = 32: 0 tried" in said and "nothing in this space is faster than the incumbent, which takes " in said
-    assert "0 were looked at, and no run of any other takes less than 1.638e+04 ms" in said  # 2 · 64 · 32 · 4 bytes, but one that caches keep
+    assert (
+        "0 were looked at, and no run of any other takes less than 1.638e+04 ms" in said
+    )  # 2 · 64 · 32 · 4 bytes, but one that caches keep
 
 
 def test_a_floor_on_a_cpu_is_of_the_equations() -> None:

@@ -209,7 +209,11 @@ class Bound:
             return ""
         space = f"{sum(b.points for b in self.boxes)} points, the numbers of the digits of {len(self.boxes)} machines"
         if self.closed is None or self.best is None:
-            timed = f"; none was faster than {self.best:.2f} of the incumbent's time in one trial" if self.told and self.incumbent else ""
+            timed = (
+                f"; none was faster than {self.best:.2f} of the incumbent's time in one trial"
+                if self.told and self.incumbent
+                else ""
+            )
             return f"all of {space}{timed}"
         unit = (self.incumbent or 1.0) * 1e3
         left = f"{self.asked} were looked at, and no run of any other takes less than {self.closed * unit:.4g} ms"

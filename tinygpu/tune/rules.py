@@ -65,7 +65,10 @@ def few_cells(it: Placed) -> bool:
         cells = min(cells, arch_named(it.device).registers_per_block // max(1, threads) - ITSELF)
     lanes = prod(f.extent or 1 for *_, f in it.carried("simd"))
     held = prod(it.extent(i, f) or 1 for i, _, f in it.carried("register", BOX, *WIDE) if i in it.outputs - it.away)
-    return held // lanes // it.shared_out <= cells and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
+    return (
+        held // lanes // it.shared_out <= cells
+        and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
+    )
 
 
 def rolled(it: Placed) -> bool:
@@ -129,7 +132,11 @@ def boxed(it: Placed) -> bool:
         n.name for one in used for n in (one.items if isinstance(one, tree.Group) else (one,)) if isinstance(n, tree.Name)
     )
     alone = not (named and it.nest.equations)
-    return alone and {f.name for *_, f in it.carried(BOX)} == named and it.nest.of("block")[-len(lanes) or len(it.nest.order) :] == lanes
+    return (
+        alone
+        and {f.name for *_, f in it.carried(BOX)} == named
+        and it.nest.of("block")[-len(lanes) or len(it.nest.order) :] == lanes
+    )
 
 
 def around_box(it: Placed) -> bool:
