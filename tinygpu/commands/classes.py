@@ -50,6 +50,7 @@ class Races:
     op: Op
     now: Callable[[str], None]
     known: dict[tuple[str, str, str], Ratio] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
 
     def __call__(self, one: Entrant, other: Entrant, sizes: Mapping[str, int]) -> Ratio:
         """Our time as a part of the other one's. Raises TG914 where they were not timed."""
@@ -68,6 +69,7 @@ class Races:
                     help="their classes are too far apart for the memory or the time that there is: name nearer ones",
                 )
             self.known[key] = found
+            self.told.append(f"at {key[2]}: {one.name} takes {found} of the time of {other.name}")
         return self.known[key]
 
 
@@ -92,7 +94,7 @@ def tune_classes(
     with Progress() as now:
         race = Races(op, now)
         left = divided(found, by, race, lambda sizes: unmet(op, sizes) is None)
-    print("".join(f"at {where}: {ratio} of the time of the other machine\n" for (_, _, where), ratio in race.known.items()), end="")
+    print("".join(f"{line}\n" for line in race.told), end="")
     if len(left) == 1:
         print("one machine is best at all classes, so there is no choice")
     if len(left) > 1 or left[0].entrant.name == tuned(op):

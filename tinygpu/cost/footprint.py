@@ -96,12 +96,17 @@ def cycles(loops: Sequence[Loop], accesses: Sequence[Touched], core: Core = CPU,
 
 
 def _issued(a: Touched, loops: Sequence[Loop], total: int, wide: Sequence[Loop], lanes: int) -> float:
-    """Loads and stores of an access; one that a vector goes along is one of a vector, if memory does too."""
+    """Loads and stores of an access: one that a vector goes along is one of a vector, if memory does too, as it is where the innermost loop is plain; what the innermost loops do not change is loaded
+    once for them."""
+    along, last = (wide[0].index, lanes) if wide else (loops[-1].index, min(LANES, loops[-1].extent))
     if a.stores:
-        return total / prod(one.extent for one in loops if one.index not in a.indices) / (lanes if wide else 1)
-    kept = prod(one.extent for one in loops if one.level in ("register", "box") and one.index not in a.indices)
-    gathered = bool(wide) and wide[0].index in a.indices and a.indices[-1] != wide[0].index
-    return total / kept / (1 if gathered or not wide else lanes) / 2
+        return total / prod(one.extent for one in loops if one.index not in a.indices) / (last if a.indices[-1:] == (along,) else 1)
+    inside, around = list(loops), list[Loop]()
+    while inside and inside[-1].index not in a.indices and inside[-1].level not in ("simd", "vector"):
+        around.append(inside.pop())
+    kept = prod(one.extent for one in loops if one in around or (one.level in ("register", "box") and one.index not in a.indices))
+    gathered = along in a.indices and a.indices[-1] != along
+    return total / kept / (1 if gathered or (not wide and along not in a.indices) else last) / 2
 
 
 def _moved(loops: Sequence[Loop], accesses: Sequence[Touched], size: int) -> float:
@@ -134,10 +139,16 @@ def _copied(a: Touched, loops: Sequence[Loop]) -> int:
 
 
 def numbers(extents: Mapping[str, int], cuts: Sequence[tuple[str, Sequence[tuple[str, str, int | None]]]]) -> dict[str, Loop]:
-    """Each factor as a loop: one without an extent goes as far as is left of its index."""
+    """Each factor as a loop: one without an extent goes as far as is left of its index, and none goes further.
+
+    >>> [one.extent for one in numbers({"i": 100}, [("i", [("ib", "core", None), ("ic", "core", 512), ("is", "simd", 16)])]).values()]
+    [1, 7, 16]
+    """
     out: dict[str, Loop] = {}
     for index, cut in cuts:
         known = prod(extent for *_, extent in cut if extent)
-        for name, level, extent in cut:
-            out[name] = Loop(index, level, extent or max(1, ceil(extents[index] / known)))
+        inside = [prod(extent for *_, extent in cut[at + 1 :] if extent) for at in range(len(cut))]
+        for (name, level, extent), within in zip(cut, inside, strict=True):
+            left = max(1, ceil(extents[index] / (within if extent else known)))
+            out[name] = Loop(index, level, min(extent or left, left))
     return out
