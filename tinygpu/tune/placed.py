@@ -84,7 +84,8 @@ class Placed:
 
     def carried(self, *levels: str) -> list[tuple[str, int, Factor]]:
         """The factors of some levels, with their indices and places."""
-        mine = ((i, cut) for i, cut in self.nest.cuts if i not in self.nest.elsewhere)
+        elsewhere = self.nest.elsewhere
+        mine = ((i, cut) for i, cut in self.nest.cuts if i not in elsewhere)
         return [(i, p, f) for i, cut in mine for p, f in enumerate(cut) if f.level in levels]
 
     def extent(self, index: str, factor: Factor) -> int:
@@ -103,8 +104,10 @@ class Placed:
     @property
     def shared_out(self) -> int:
         """Among how many threads the elements of a box are shared out: those that no index has."""
+        if not self.carried(BOX):
+            return 1
         has = self.group.indices
-        return prod(f.extent or 1 for i, _, f in self.carried("block") if i not in has and self.carried(BOX))
+        return prod(f.extent or 1 for i, _, f in self.carried("block") if i not in has)
 
     @property
     def read_in_shared(self) -> bool:
