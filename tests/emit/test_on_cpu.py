@@ -66,6 +66,22 @@ def test_accumulators_are_in_vector_registers(matmul: ModuleType) -> None:
     assert all(line.split(",")[-1].strip().startswith(f"%{name}") for line in fused)
 
 
+ONE_NUMBER = """op longest(x: f32[R, N]) -> (m: f32[R]) { m[r] = max[j] x[r, j] }
+machine in_turn : longest on cpu { work core = (rg, rc: 4)
+  compute r = (rg, rr: 8, rc), j = (jc, ju: 16, jt: 2, jv: 16)
+  time jc, jt
+  register rr, ju
+  simd jv }
+"""
+
+
+def test_one_number_is_no_vector() -> None:
+    """What all lanes are combined into, one after another, is a number, whatever the loop over lanes reads."""
+    (machine,) = pipeline.load_text(ONE_NUMBER).machines
+    made = pipeline.built(pipeline.check(machine), machine)
+    assert pipeline.validate_cpu(pipeline.module("longest", [made]), [made]) == ()
+
+
 def test_arrays_on_a_gpu_are_refused(matmul: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matmul.runtime, "_device_of", lambda pointer: 0)
     with pytest.raises(TypeError, match=r"TG818.*is written for a CPU"):

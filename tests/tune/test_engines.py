@@ -15,18 +15,23 @@ from random import Random
 import pytest
 
 from tests.conftest import ROOT
+from tests.tune.fake import TWICE
 from tests.tune.test_search import op_of
 from tinygpu import pipeline
 from tinygpu.cli import main
 from tinygpu.commands.specs import text_of
+from tinygpu.cost.bound import bound as least
 from tinygpu.cost.measure import measure
 from tinygpu.cost.on_device import bounds
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.hardware import processor
 from tinygpu.hardware.arch import device_named
+from tinygpu.hardware.processor import processor_named
+from tinygpu.record import replace
 from tinygpu.tune import learned as learning
 from tinygpu.tune import train as training
 from tinygpu.tune.actions import Launches, Number, Restate, Split, Swap
-from tinygpu.tune.bound import Bound, Box, Floor, whole
+from tinygpu.tune.bound import Bound, Box, Floor, OnCpu, whole
 from tinygpu.tune.engine import ENGINES, ending
 from tinygpu.tune.features import features
 from tinygpu.tune.learned import Learned, correlations, samples
@@ -199,6 +204,42 @@ def test_a_search_for_a_device_ends_with_a_certificate(tmp_path: Path, capsys: p
         "nothing in this space is predicted faster than 0.04006 ms: " in said
         and "no run of any other takes less than 0.04006 ms" in said
     )
+
+
+def test_a_search_on_a_cpu_ends_where_nothing_can_be_faster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU whose peaks are so low that the incumbent is at them, all boxes are left out."""
+    slow = replace(processor_named("cpu-any"), memory_bytes_per_second=1000, cache_bytes=1)
+    monkeypatch.setattr(processor, "here", lambda: slow)
+    path = tmp_path / "twice.tgpu"
+    path.write_text(TWICE)
+    words = ["tune", str(path), "M=64", "N=32", "--engine", "bound", "--store", str(tmp_path / "t.db")]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "twice at M = 64, N = 32: 0 tried" in said and "nothing in this space is faster than the incumbent, which takes " in said
+    assert (
+        "0 were looked at, and no run of any other takes less than 1.638e+04 ms" in said
+    )  # 2 · 64 · 32 · 4 bytes, but one that caches keep
+
+
+def test_a_floor_on_a_cpu_is_of_the_equations() -> None:
+    """Above it there is every machine, so it rises for none; what is told is a part of the incumbent's time."""
+    op, sizes, cpu = op_of("matmul", "matmul"), {"M": 64, "N": 64, "K": 64}, processor_named("cpu-any")
+    space = Space(op, "cpu")
+    floor = OnCpu(space, sizes, cpu, 1e-6)
+    for start in space.starts:
+        (machine,) = (m for m in pipeline.load_text(f"{text_of(op)}\n\n{start.text('m')}").machines if m.name == "m")
+        program = pipeline.on_core(pipeline.program(machine)) or pipeline.program(machine)
+        assert 0 < floor.part(whole(start)) <= least(program, sizes, cpu) / 1e-6
+    engine = Bound(space, Random(0), lambda s: 1.0, boxes=(whole(space.identity()),))
+    engine.against(floor)
+    while (state := engine.ask()) is not None:
+        engine.tell(state, 0.9)
+    assert engine.best == 0.9 and ending(engine).endswith("none was faster than 0.90 of the incumbent's time in one trial\n")
+    engine = Bound(space, Random(0), lambda s: 1.0)
+    engine.against(replace(floor, incumbent=1e-12))
+    assert engine.ask() is None and "nothing in this space is faster than the incumbent, which takes 1e-09 ms: " in ending(engine)
 
 
 def test_a_tree_grows_where_it_is_good() -> None:

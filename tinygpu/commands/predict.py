@@ -41,6 +41,7 @@ def target(name: str, cost_only: bool) -> Device | None:
 
 def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str, int], device: Device) -> int:
     """Machines for a device that is not here, with what no run of them is faster than."""
+    from tinygpu.cost.footprint import on_gpu
     from tinygpu.tune.bound import Bound, Floor
     from tinygpu.tune.costed import costed
     from tinygpu.tune.engine import ENGINES, ending
@@ -49,7 +50,9 @@ def predict(arguments: argparse.Namespace, into: Loaded, op: Op, sizes: dict[str
 
     with Progress() as now:
         space = Space(op, device.arch, (), tuple(sizes.items()))
-        engine = ENGINES[arguments.engine or "beam"](space, Random(arguments.seed), lambda state: predicted(state, op, sizes))
+        core = on_gpu(device)
+        cost = lambda state: predicted(state, space.of(state), sizes, core)  # noqa: E731
+        engine = ENGINES[arguments.engine or "beam"](space, Random(arguments.seed), cost)
         if isinstance(engine, Bound):
             engine.floor = Floor.of(space, text_of(op), sizes, device).seconds
         found, looked = costed(engine, text_of(op), sizes, device, arguments.budget, arguments.wanted, now)

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from tinygpu.commands.classes import tune_classes
 from tinygpu.commands.common import PROVED
 from tinygpu.commands.first import add_machine, fresh_name, machine_for, receiver
 from tinygpu.commands.predict import predict, target
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tinygpu.model.op import Op
     from tinygpu.pipeline import Loaded
     from tinygpu.tune.hosts import Workers
-    from tinygpu.tune.search import Outcome
+    from tinygpu.tune.search import Outcome, Search
     from tinygpu.tune.store import Store
     from tinygpu.tune.trial import Said
 
@@ -42,6 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", nargs="?", help="a spec")
     parser.add_argument("words", nargs="*", metavar="SIZE=VALUE", help=f"the sizes at which it is timed ({USUAL} each)")
     parser.add_argument("--op", metavar="OP", help="which op (the only one)")
+    parser.add_argument(
+        "--at",
+        action="append",
+        metavar="SIZES",
+        help='a class of sizes, as "N=256 R=64": each is searched, and what they find is chosen by size',
+    )
     parser.add_argument(
         "--device", default="cpu", metavar="NAME", help="the CPU that is here, or with --cost-only a device (h100, a100, …)"
     )
@@ -90,6 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     (spec,), _ = load_sound([arguments.path])
     op = op_named(spec, arguments.op)
+    if arguments.at:
+        every = [sizes_of(op, [*arguments.words, *one.replace(",", " ").split()]) for one in arguments.at]
+        return tune_classes(arguments, spec, op, every, searched)
     sizes = sizes_of(op, arguments.words)
     place = Place.of(text_of(op, *sides_of(spec, op)), arguments.device, sizes)
     if arguments.report:
@@ -101,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = opened(arguments.store)
     if arguments.resume:
         print(resumed(store, place, op.family, sizes))
-    found, name = searched(arguments, spec, op, sizes, store)
+    found, _, name = searched(arguments, spec, op, sizes, store)
     print(summary(found, op, sizes, name))
     print("".join(f"{line}\n" for line in found.notes), end="")
     if arguments.profile:
@@ -112,8 +122,12 @@ def run(arguments: argparse.Namespace) -> int:
     return PROVED
 
 
-def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], store: Store) -> tuple[Outcome, str]:
-    """What a search found, and the incumbent's name."""
+def searched(
+    arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[str, int], store: Store
+) -> tuple[Outcome, Search, str]:
+    """What a search found, the search, and the incumbent's name."""
+    from tinygpu.hardware.processor import here
+    from tinygpu.tune.bound import Bound, OnCpu
     from tinygpu.tune.engine import ENGINES, ending
     from tinygpu.tune.features import features
     from tinygpu.tune.moves import Space
@@ -130,13 +144,15 @@ def searched(arguments: argparse.Namespace, spec: Loaded, op: Op, sizes: dict[st
         engine = ENGINES[arguments.engine or "evolve"](space, Random(arguments.seed), cost)
         with interrupts() as stopped:
             assert rival.kernel is not None
+            if isinstance(engine, Bound) and (cpu := here()) is not None and rival.seconds:
+                engine.against(OnCpu(space, sizes, cpu, rival.seconds))
             text, layouts = text_of(op, *space.sides), {rival.layout: 1.0}
             search = Search(op, text, sizes, engine, store, rival.kernel, arguments.device, rival.seconds, now, stopped)
             search.workers, search.cost, search.layouts = working, cost, layouts
             search.features = lambda state: features(state, space.of(state), sizes)
             found = search.run(arguments.budget)
     found.notes = [line for line in (str(model) if model else "", ending(engine)) if line]
-    return found, name
+    return found, search, name
 
 
 def workers(cluster: str | None, count: int) -> Workers:
@@ -163,16 +179,15 @@ def interrupts() -> Iterator[Callable[[], bool]]:
 
 def sizes_of(op: Op, given: list[str]) -> dict[str, int]:
     """Its sizes. Raises TG905 for one that it has not, or for sizes that it does not take."""
-    from tinygpu.category.evaluate import evaluate
-    from tinygpu.category.term import reads, text
+    from tinygpu.tune.classes import unmet
 
     sizes, rest = words(given)
     wrong = [*rest, *(name for name in sizes if name not in op.sizes)]
     if wrong:
         raise TinygpuError.of("TG905", f"{op.family} has no size {wrong[0]}", help=f"its sizes are {', '.join(op.sizes) or 'none'}")
     found = {name: sizes.get(name, USUAL) for name in op.sizes}
-    for guard in (g for g in op.where if not reads(g) and not evaluate(g, found)):
-        raise TinygpuError.of("TG905", f"{op.family} wants {text(guard)}", help="name other sizes")
+    if (guard := unmet(op, found)) is not None:
+        raise TinygpuError.of("TG905", f"{op.family} wants {guard}", help="name other sizes")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.first import fresh_name
+from tinygpu.record import replace
 
 if TYPE_CHECKING:
     from tinygpu.model.op import Op
@@ -41,6 +42,19 @@ def winner(into: Loaded, op: Op, sizes: dict[str, int], found: Outcome, incumben
     name = fresh_name(into, f"{op.family}_tuned")
     comment = f"# Tuned on a CPU at {said(sizes)}: {ratio} of the time of {incumbent}, in turns."
     return f"{comment}\n{renamed_to(machine, name)}"
+
+
+def under_name(into: Loaded, machine: str, name: str) -> str:
+    """A machine under a name of its own, without what the spec has that stands beside it."""
+    from tinygpu.syntax import tree
+    from tinygpu.syntax.format import format_file
+    from tinygpu.syntax.parse import parse
+
+    *beside, one = parse(machine).declarations
+    assert isinstance(one, tree.Machine)
+    there = {getattr(d, "name", "") for d in into.tree.declarations}
+    new = (d for d in beside if getattr(d, "name", None) not in there)
+    return format_file(tree.File((*new, replace(one, name=name))))
 
 
 def renamed_to(machine: str, name: str) -> str:

@@ -11,13 +11,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil, prod
 
+from tinygpu.hardware.arch import Device
 from tinygpu.record import dataclass
 
 CACHES = ((32 << 10, 48.0), (1 << 20, 16.0), (64 << 20, 5.0))  # bytes that are of use, and bytes a cycle from the next one, a core
 LINE, WORD = 16, 4  # words of a line, bytes of a word
 LANES = 4  # what a compiler makes of a loop that says nothing
-HELD = 28  # vectors that stay in registers
-TURN = 4  # cycles of a turn of a loop
+OWN = ("register", "simd", "vector", "box")  # levels whose turns are written out, or are one instruction
+BOXED = 16  # times as much as lanes do, of an instruction that multiplies boxes
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What works at once: how many, with which caches; of plain code the points, loads and copies of a cycle; the cells of a thread that stay in registers, the cycles of
+    a turn of a loop, and of how many threads all of it is busy."""
+
+    cores: int = 2
+    caches: tuple[tuple[int, float], ...] = CACHES
+    points: float = 2 * LANES
+    loads: float = 2.0
+    copies: float = 8.0
+    held: int = 28
+    turn: float = 4.0
+    threads: int = 1
+
+
+CPU = Core()
+
+
+def on_gpu(device: Device) -> Core:
+    """A multiprocessor as a core: tiles and what is read again lie in what it has of memory, and all others share the rest."""
+    share = device.memory_bytes_per_second / device.clock_hertz / device.multiprocessors
+    caches = ((128 << 10, 64.0), (device.l2_bytes, share))
+    return Core(device.multiprocessors, caches, device.fp32_lanes, 32.0, 128.0, 160, 1 / 32, 256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +65,8 @@ class Touched:
     staged: int | None = None  # how many loops are around its copy
 
 
-def cycles(loops: Sequence[Loop], accesses: Sequence[Touched], cores: int = 2) -> float:
-    """Cycles of a core, of all turns.
+def cycles(loops: Sequence[Loop], accesses: Sequence[Touched], core: Core = CPU, lanes_of_box: int = 1) -> float:
+    """Cycles of a core, of all turns; threads that share a box are beside those of its loops.
 
     >>> product = [Touched("A", ("i", "k")), Touched("B", ("k", "j")), Touched("C", ("i", "j"), True)]
     >>> plain = [Loop("i", "core", 256), Loop("j", "time", 256), Loop("k", "time", 256)]
@@ -51,26 +77,36 @@ def cycles(loops: Sequence[Loop], accesses: Sequence[Touched], cores: int = 2) -
     total = prod(one.extent for one in loops)
     wide = [one for one in loops if one.level in ("simd", "vector")]
     lanes = prod(one.extent for one in wide)
-    arithmetic = total / (lanes if wide else LANES) / 2
-    issued = sum(_issued(a, loops, total, wide, lanes) for a in accesses)
-    memory = [_moved(loops, accesses, size) / rate for size, rate in CACHES]
+    threads = lanes_of_box * prod(one.extent for one in loops if one.level == "block")
+    blocks = prod(one.extent for one in loops if one.level in ("core", "grid"))
+    boxed = BOXED if any(one.level == "box" for one in loops) else 1
+    plain = lanes / LANES if wide and core.threads == 1 else boxed
+    arithmetic = total / core.points / plain
+    issued = sum(_issued(a, loops, total, wide, lanes) for a in accesses) * 2 / core.loads
+    memory = [_moved(loops, accesses, size) / rate for size, rate in core.caches]
     cells = prod(
         one.extent for one in loops if one.level == "register" and any(a.stores and one.index in a.indices for a in accesses)
     )
-    spill = 1 + max(0, cells - HELD) / 10
-    copied = sum(_copied(a, loops) for a in accesses if a.staged is not None) / 8
-    outer = prod(one.extent for one in loops if one.level not in ("register", "simd", "vector"))
-    whole = max(arithmetic * spill, issued * spill, *memory) + (arithmetic + issued + sum(memory)) / 4 + copied + outer * TURN
-    return whole / max(1, min(cores, prod(one.extent for one in loops if one.level in ("core", "grid"))))
+    spill = 1 + max(0, cells - core.held) / 10
+    copied = sum(_copied(a, loops) for a in accesses if a.staged is not None) / core.copies
+    outer = prod(one.extent for one in loops if one.level not in OWN)
+    whole = max(arithmetic * spill, issued * spill, *memory) + (arithmetic + issued + sum(memory)) / 4 + copied + outer * core.turn
+    busy = min(1.0, threads * max(1.0, blocks / core.cores) / core.threads)
+    return whole / max(1, min(core.cores, blocks)) / busy
 
 
 def _issued(a: Touched, loops: Sequence[Loop], total: int, wide: Sequence[Loop], lanes: int) -> float:
-    """Loads and stores of an access; one that a vector goes along is one of a vector, if memory does too."""
+    """Loads and stores of an access: one that a vector goes along is one of a vector, if memory does too, as it is where the innermost loop is plain; what the innermost loops do not change is loaded
+    once for them."""
+    along, last = (wide[0].index, lanes) if wide else (loops[-1].index, min(LANES, loops[-1].extent))
     if a.stores:
-        return total / prod(one.extent for one in loops if one.index not in a.indices) / (lanes if wide else 1)
-    kept = prod(one.extent for one in loops if one.level == "register" and one.index not in a.indices)
-    gathered = bool(wide) and wide[0].index in a.indices and a.indices[-1] != wide[0].index
-    return total / kept / (1 if gathered or not wide else lanes) / 2
+        return total / prod(one.extent for one in loops if one.index not in a.indices) / (last if a.indices[-1:] == (along,) else 1)
+    inside, around = list(loops), list[Loop]()
+    while inside and inside[-1].index not in a.indices and inside[-1].level not in ("simd", "vector"):
+        around.append(inside.pop())
+    kept = prod(one.extent for one in loops if one in around or (one.level in ("register", "box") and one.index not in a.indices))
+    gathered = along in a.indices and a.indices[-1] != along
+    return total / kept / (1 if gathered or (not wide and along not in a.indices) else last) / 2
 
 
 def _moved(loops: Sequence[Loop], accesses: Sequence[Touched], size: int) -> float:
@@ -103,10 +139,16 @@ def _copied(a: Touched, loops: Sequence[Loop]) -> int:
 
 
 def numbers(extents: Mapping[str, int], cuts: Sequence[tuple[str, Sequence[tuple[str, str, int | None]]]]) -> dict[str, Loop]:
-    """Each factor as a loop: one without an extent goes as far as is left of its index."""
+    """Each factor as a loop: one without an extent goes as far as is left of its index, and none goes further.
+
+    >>> [one.extent for one in numbers({"i": 100}, [("i", [("ib", "core", None), ("ic", "core", 512), ("is", "simd", 16)])]).values()]
+    [1, 7, 16]
+    """
     out: dict[str, Loop] = {}
     for index, cut in cuts:
         known = prod(extent for *_, extent in cut if extent)
-        for name, level, extent in cut:
-            out[name] = Loop(index, level, extent or max(1, ceil(extents[index] / known)))
+        inside = [prod(extent for *_, extent in cut[at + 1 :] if extent) for at in range(len(cut))]
+        for (name, level, extent), within in zip(cut, inside, strict=True):
+            left = max(1, ceil(extents[index] / (within if extent else known)))
+            out[name] = Loop(index, level, min(extent or left, left))
     return out

@@ -65,7 +65,7 @@ def accumulators(
 
 
 def fits(update: Update, scope: Writer, shapes: Shapes) -> bool:
-    """Whether an update is one of vectors: of operations on what is the same for all lanes, or lies side by side."""
+    """Whether an update is one of vectors: each lane has a cell of its own, and takes what is the same for all lanes, or lies side by side."""
     step, lane, dtype = update.step, update.lane.name, update.step.value.dtype
 
     def vector(t: Term) -> bool:
@@ -80,7 +80,8 @@ def fits(update: Update, scope: Writer, shapes: Shapes) -> bool:
         return False
 
     known = step.guard == TRUE and step.update in UPDATES and dtype in WIDTHS and as_monoid(step.update).op in OPERATIONS
-    return known and vector(Read(step.target, step.index, dtype)) and vector(step.value)
+    cell = Read(step.target, step.index, dtype)
+    return known and lane in variables(cell) and vector(cell) and vector(step.value)
 
 
 def apart(a: Update, b: Update, shapes: Shapes) -> bool:

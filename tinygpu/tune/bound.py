@@ -9,13 +9,17 @@ below what was found holds nothing better; when that is so of all boxes, the sea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from heapq import heappop, heappush
 from math import ceil, inf, prod
 from random import Random
 from typing import TypeAlias
 
 from tinygpu.category.evaluate import evaluate
+from tinygpu.cost.bound import bound
 from tinygpu.hardware.arch import Device
+from tinygpu.hardware.processor import Processor
+from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field, replace
 from tinygpu.tune.actions import Action, Number, done
 from tinygpu.tune.facts import extent
@@ -126,9 +130,30 @@ class Floor:
         return blocks * min(THREADS, prod(most[f.name] or 1 for f in nest.factors if f.level == "block")), blocks
 
 
+@dataclass(frozen=True, slots=True)
+class OnCpu:
+    """What no run on a CPU is faster than, as a part of the incumbent's time: whatever the numbers of a box are, as a CPU runs what its schedule makes of them, so of
+    the equations alone."""
+
+    space: Space
+    sizes: Mapping[str, int]
+    cpu: Processor
+    incumbent: float  # seconds
+
+    def part(self, box: Box) -> float:
+        """Of every run of every machine of a box."""
+        return _least(self.space.of(box.state), tuple(self.sizes.items()), self.cpu) / self.incumbent
+
+
+@lru_cache(64)
+def _least(op: Op, sizes: tuple[tuple[str, int], ...], cpu: Processor) -> float:
+    return bound(op, dict(sizes), cpu)
+
+
 @dataclass(slots=True)
 class Bound:
-    """The box of the least floor first, of equal ones that of the least prediction; where no peaks are known every floor is 0, and nothing is left out."""
+    """The box of the least floor first, of equal ones that of the least prediction; where no peaks are known every floor is 0, and nothing is left out. What is told, and floors, are
+    parts of `incumbent` seconds; where there is no incumbent, predicted seconds."""
 
     space: Space
     chance: Random
@@ -140,6 +165,8 @@ class Bound:
     made: int = 0
     asked: int = 0
     closed: float | None = None
+    incumbent: float | None = None
+    told: int = 0
 
     def __post_init__(self) -> None:
         self.boxes = self.boxes or tuple(whole(s) for s in self.space.starts)
@@ -164,9 +191,14 @@ class Bound:
                 return box.state
         return None
 
+    def against(self, floor: OnCpu) -> None:
+        """Something is to be faster than an incumbent, which is the best until then."""
+        self.floor, self.incumbent, self.best = floor.part, floor.incumbent, 1.0
+
     def tell(self, state: State, ratio: float | None) -> None:
         """What is told of a state is no less than its floor."""
         if ratio is not None:
+            self.told += 1
             self.best = min(max(ratio, self.floor(Box(state))), inf if self.best is None else self.best)
 
     @property
@@ -176,6 +208,20 @@ class Bound:
             return ""
         space = f"{sum(b.points for b in self.boxes)} points, the numbers of the digits of {len(self.boxes)} machines"
         if self.closed is None or self.best is None:
-            return f"all of {space}"
-        left = f"{self.asked} were looked at, and no run of any other takes less than {self.closed * 1e3:.4g} ms"
-        return f"nothing in this space is predicted faster than {self.best * 1e3:.4g} ms: {space}; {left}"
+            timed = (
+                f"; none was faster than {self.best:.2f} of the incumbent's time in one trial"
+                if self.told and self.incumbent
+                else ""
+            )
+            return f"all of {space}{timed}"
+        unit = (self.incumbent or 1.0) * 1e3
+        left = f"{self.asked} were looked at, and no run of any other takes less than {self.closed * unit:.4g} ms"
+        return f"nothing in this space is {self._best(unit)}: {space}; {left}"
+
+    def _best(self, unit: float) -> str:
+        assert self.best is not None
+        if self.incumbent is None:
+            return f"predicted faster than {self.best * unit:.4g} ms"
+        if self.best == 1:
+            return f"faster than the incumbent, which takes {unit:.4g} ms"
+        return f"faster than what takes {self.best:.2f} of the incumbent's {unit:.4g} ms in one trial"

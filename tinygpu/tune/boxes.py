@@ -7,18 +7,19 @@ Comes in: an op and an architecture. Goes out: states, one for each instruction 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from tinygpu.category.term import outermost_folds
+from tinygpu.category.term import Term, Var, outermost_folds
 from tinygpu.derive.match import operands
+from tinygpu.derive.used import element_of, indices
 from tinygpu.hardware.arch import runs_on
+from tinygpu.model.collective import Instruction
 from tinygpu.model.instruction import shipped
 from tinygpu.model.op import Equation, Op
 from tinygpu.record import dataclass
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, Names, cell, folded, groups, panels_of, sides
 from tinygpu.tune.state import BOX, Factor, Nest, State, ordered
-from tinygpu.tune.threads import nest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +55,30 @@ SHAPES: dict[str, tuple[Shape, ...]] = {  # by the least architecture that has t
 def boxes(op: Op, arch: str) -> Iterator[State]:
     """States of an op that has products, each with one instruction."""
     parts = groups(op)
-    for name in (least for least in SHAPES if arch and runs_on(least, arch)):
+    for name in (least for least in SHAPES if arch and runs_on(least, arch) and len(parts) == 1):  # of one launch
         for shape in SHAPES[name]:
-            nests = [_boxed(op, group, Names(op), len(parts) > 1, shape) for group in parts]
-            if any(nests):
-                whole = (n or nest(g, Names(op), len(parts) > 1, True) for n, g in zip(nests, parts, strict=True))
-                yield State(op.family, tuple(whole), name)
+            if (found := _boxed(op, parts[0], Names(op), shape)) is not None:
+                yield State(op.family, (found,), name)
 
 
 def _product(op: Op, group: Group, name: str) -> Equation | None:
     """The one product of matrices that an instruction computes."""
-    found = [e for e in group.equations if (pair := sides(e)) is not None and panels_of(e, *pair)]
-    folds = [f for e in found for f in outermost_folds(e.value)]
-    fits = len(found) == 1 and any(True for f in folds for one in shipped(name) for _ in operands(one, f, op))
-    return found[0] if fits else None
+    found = [(e, *pair) for e in group.equations if (pair := sides(e)) is not None and panels_of(e, *pair)]
+    for e, down, across in found if len(found) == 1 else ():
+        where = dict(zip("ijk", (down, across, folded(e)[-1].name), strict=True))
+        every = (found for f in outermost_folds(e.value) for one in shipped(name) for found in operands(one, f, op))
+        if any(_beside(*one, where) for one in every):
+            return e
+    return None
 
 
-def _boxed(op: Op, group: Group, names: Names, several: bool, shape: Shape) -> Nest | None:
+def _beside(one: Instruction, read: Mapping[str, Term], where: Mapping[str, str]) -> bool:
+    """Whether what an instruction reads in shared memory lies there side by side as it wants it."""
+    there = [(o, indices(one)[o.name], element_of(read[o.name]).index) for o in one.operands if o.kind == "descriptor"]
+    return all(index[-1] == Var(where[names[o.beside]]) for o, names, index in there)
+
+
+def _boxed(op: Op, group: Group, names: Names, shape: Shape) -> Nest | None:
     """A product by boxes of an instruction; None of what is none."""
     one = _product(op, group, shape.name)
     if one is None:
@@ -91,4 +99,4 @@ def _boxed(op: Op, group: Group, names: Names, several: bool, shape: Shape) -> N
     tiles = (tree.Stage(cell(r), loops[0], "shared", (), ring, bool(ring)) for r in panels_of(one, down, across) if shape.slots)
     every = (*cuts.items(), *((f.name, (f,)) for f in lanes))
     order = ordered(every, loops)
-    return Nest(group.names if several else (), every, order, (tree.Use(shape.name, used, by), *tiles))
+    return Nest((), every, order, (tree.Use(shape.name, used, by), *tiles))

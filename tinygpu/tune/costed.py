@@ -75,6 +75,7 @@ def _counted(asked: Asked, machine: str, sizes: Mapping[str, int], device: Devic
     behind it, whatever the assembler says."""
     from tinygpu.cost.measure import measure
     from tinygpu.cost.on_device import bounds, filled, turns_of_banks, without_caches
+    from tinygpu.hardware.arch import runs_on
     from tinygpu.run.gate import assembled
 
     proof = asked.proof(machine, CANDIDATE, tell)
@@ -84,7 +85,7 @@ def _counted(asked: Asked, machine: str, sizes: Mapping[str, int], device: Devic
     every = bounds(cost, device)
     if not every or every[0].seconds > best:
         return
-    on = filled(cost, device.arch, device, assembled(cost.program, device.arch, bool(cost.wide)))
+    on = filled(cost, device.arch, device, assembled(cost.program, runs_on(proof.program.arch, device.arch), bool(cost.wide)))
     if any(launch.assembled is None for launch in on):
         return
     registers = max(launch.assembled.registers for launch in on if launch.assembled)

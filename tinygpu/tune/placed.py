@@ -9,16 +9,20 @@ import re
 from collections.abc import Mapping
 from math import prod
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Var, reads, variables
+from tinygpu.hardware.arch import arch_named
+from tinygpu.model.instruction import shipped
 from tinygpu.model.op import Op
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, folded
+from tinygpu.tune.facts import Group, accesses, folded
 from tinygpu.tune.state import BOX, CPU, Factor, Nest
 
 LIMITS = {CPU: (28, 48, 1 << 20)}  # cells, or vectors of them, unrolled turns, and bytes of tiles
-LARGE = 160, 64, 96 << 10  # of an architecture that says so
+LARGE = 160, 64  # of an architecture that says so, with what its blocks may have
 OF_ANY = 128, 64, 48 << 10
+PADDED = 1 / 8  # of a tile, for rows that are longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,9 @@ class Placed:
     @property
     def limits(self) -> tuple[int, int, int]:
         """What fits."""
-        return LIMITS.get(self.device, LARGE if self.device else OF_ANY)
+        if self.device == CPU or not self.device:
+            return LIMITS.get(self.device, OF_ANY)
+        return *LARGE, arch_named(self.device).shared_bytes_per_block_opt_in
 
     @property
     def kept(self) -> dict[str, frozenset[str]]:
@@ -86,7 +92,8 @@ class Placed:
 
     def carried(self, *levels: str) -> list[tuple[str, int, Factor]]:
         """The factors of some levels, with their indices and places."""
-        mine = ((i, cut) for i, cut in self.nest.cuts if i not in self.nest.elsewhere)
+        elsewhere = self.nest.elsewhere
+        mine = ((i, cut) for i, cut in self.nest.cuts if i not in elsewhere)
         return [(i, p, f) for i, cut in mine for p, f in enumerate(cut) if f.level in levels]
 
     def extent(self, index: str, factor: Factor) -> int:
@@ -101,6 +108,30 @@ class Placed:
         )
         numbers = [int(n) for n in re.findall(r"[mnk](\d+)", used.name)] if used else []
         return dict(zip(names, numbers, strict=False)).get(factor.name, 0)
+
+    @property
+    def shared_out(self) -> int:
+        """Among how many threads the elements of a box are shared out: those that no index has."""
+        if not self.carried(BOX):
+            return 1
+        has = self.group.indices
+        return prod(f.extent or 1 for i, _, f in self.carried("block") if i not in has)
+
+    @property
+    def read_in_shared(self) -> bool:
+        """Whether an instruction that reads shared memory has tiles of all that it multiplies, as it wants them."""
+        used = next((c for c in self.nest.said if isinstance(c, tree.Use)), None)
+        described = [o for one in shipped(used.name) for o in one.operands if o.kind == "descriptor"] if used else []
+        staged = {s.access.name for s in self.nest.stages}
+        panels = {r.tensor for e in self.group.equations for r in accesses(e)}
+        return not described or (panels <= staged and not any(s.clauses for s in self.nest.stages))
+
+    def bytes_of(self, stage: tree.Stage) -> int:
+        """What a tile takes, with all of its slots."""
+        slots = int(stage.ring.text) if isinstance(stage.ring, tree.Number) else 1
+        padded = any(isinstance(c, tree.Layout) and c.place and c.place.kind == "pad" for c in stage.clauses)
+        each = prod(self.tile(stage)) * BYTES[self.op.tensor(stage.access.name).dtype] * slots
+        return int(each * (1 + PADDED)) if padded else each
 
     def tile(self, stage: tree.Stage) -> tuple[int, ...]:
         """The sides of a tile; 0 of one that is no number, or of what is the same in each turn of its loop."""

@@ -11,34 +11,38 @@ from collections.abc import Mapping
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import reads, variables
-from tinygpu.cost.footprint import Loop, Touched, cycles, numbers
+from tinygpu.cost.footprint import CPU, Core, Loop, Touched, cycles, numbers
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
-from tinygpu.tune.facts import Group, folded
+from tinygpu.tune.facts import folded
+from tinygpu.tune.placed import Placed
 from tinygpu.tune.rules import matching
-from tinygpu.tune.state import Nest, State
+from tinygpu.tune.state import BOX, Nest, State
 
 UNKNOWN = 1e18  # cycles of what is not followed
 
 
-def predicted(state: State, op: Op, sizes: Mapping[str, int]) -> float:
-    """Cycles of all launches."""
+def predicted(state: State, op: Op, sizes: Mapping[str, int], core: Core = CPU) -> float:
+    """Cycles of all launches, on the cores of a CPU or of a device."""
     if not state.nests:
         return UNKNOWN
-    return sum(_launch(nest, group, sizes) for nest, group in zip(state.nests, matching(state, op), strict=True))
+    every = zip(state.nests, matching(state, op), strict=True)
+    return sum(_launch(Placed(nest, group, state.device, op), sizes, core) for nest, group in every)
 
 
-def _launch(nest: Nest, group: Group, sizes: Mapping[str, int]) -> float:
-    """Cycles of each equation's own loops: those of its indices, in the order of the launch."""
+def _launch(it: Placed, sizes: Mapping[str, int], core: Core) -> float:
+    """Cycles of each equation's own loops: those of its indices, in the order of the launch; the threads of a block are within the turn of a loop, as they are where all of them go along it."""
+    nest, group = it.nest, it.group
     every = {a.name: a.extent for e in group.equations for a in (*e.axes, *folded(e))}
     try:
         extents = {name: max(1, int(evaluate(extent, sizes))) for name, extent in every.items()}
     except KeyError:
         return UNKNOWN
     along = group.along
-    factors = numbers(extents, [(i, [(f.name, f.level, f.extent) for f in cut]) for i, cut in nest.cuts if i in extents])
-    rank = {"grid": 0, "core": 0, "block": 1, "time": 2, "register": 3, "simd": 4, "vector": 4}
-    place = {name: n for n, name in enumerate(nest.loops)}
+    cuts = [(i, [(f.name, f.level, it.extent(i, f) or None) for f in cut]) for i, cut in nest.cuts if i in extents]
+    factors = numbers(extents, cuts)
+    rank = {"grid": 0, "core": 0, "block": 1 if core is CPU else 3, "time": 2, "register": 4, "simd": 5, "vector": 5, BOX: 6}
+    place = {name: n for n, name in enumerate(nest.loops if core is CPU else nest.order)}
     ordered = sorted(factors, key=lambda name: (rank[factors[name].level], place.get(name, 0)))
     whole = 0.0
     for equation in group.equations:
@@ -51,7 +55,7 @@ def _launch(nest: Nest, group: Group, sizes: Mapping[str, int]) -> float:
             if r.index
         ]
         stored = Touched(equation.target, tuple(a.name for a in equation.axes), True)
-        whole += cycles(_seen(loops), [*read, stored])
+        whole += cycles(_seen(loops), [*read, stored], core, it.shared_out)
     return whole
 
 

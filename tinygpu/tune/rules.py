@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf, prod
 
+from tinygpu.category.dtype import BYTES
 from tinygpu.category.term import Axis, Const, Term, Var
 from tinygpu.derive.reduce import lanes
+from tinygpu.hardware.arch import arch_named
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, folded, group_of
@@ -21,9 +23,9 @@ from tinygpu.tune.state import BOX, CPU, OWN, WORK, Factor, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
-BYTES, CELLS = 4, 1 << 16
 OF_SCANS = {"grid": 0, "core": 0, "time": 1, "block": 2}  # the order of levels; those of the thread's own are last
 EXCHANGED = 16  # values of a thread that lanes combine
+CELLS, ITSELF = 1 << 16, 24
 
 
 def open_outside(it: Placed) -> bool:
@@ -74,11 +76,17 @@ def cells_that_stay(it: Placed) -> bool:
 
 
 def few_cells(it: Placed) -> bool:
-    """A scan has cells for what it reads, and for what it makes."""
+    """A block's threads share its registers, of which a thread needs some for itself; a scan has cells for what it reads, and for what it makes."""
     (cells, turns, _), each = it.limits, 2 if it.scanned else 1
-    lanes = prod(f.extent or 1 for *_, f in it.carried("simd"))
-    held = prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs - it.away)
-    return held * each // lanes <= cells and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
+    if it.device != CPU:
+        threads = prod(f.extent or 1 for *_, f in it.carried("block"))
+        cells = min(cells, arch_named(it.device).registers_per_block // max(1, threads) - ITSELF)
+    wide = prod(f.extent or 1 for *_, f in it.carried("simd"))
+    held = prod(it.extent(i, f) or 1 for i, _, f in it.carried("register", BOX, *WIDE) if i in it.outputs - it.away)
+    return (
+        held * each // wide // it.shared_out <= cells
+        and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
+    )
 
 
 def rolled(it: Placed) -> bool:
@@ -118,9 +126,8 @@ def few_exchanged(it: Placed) -> bool:
 
 def tiles(it: Placed) -> bool:
     """With as many slots as they have."""
-    slots = [int(s.ring.text) if isinstance(s.ring, tree.Number) else 1 for s in it.nest.stages]
-    each = [prod(it.tile(s)) * BYTES for s in it.nest.stages]
-    return all(each) and sum(n * one for n, one in zip(slots, each, strict=True)) <= it.limits[2]
+    each = [it.bytes_of(s) for s in it.nest.stages]
+    return all(each) and sum(each) <= it.limits[2]
 
 
 def kept_still(it: Placed) -> bool:
@@ -129,7 +136,8 @@ def kept_still(it: Placed) -> bool:
         i not in names for names in it.kept.values() for i in (*(i for i, _ in it.loops), *it.group.along)
     )
     sides = [[f.extent or inf for i, _, f in it.carried("register", "time", *WIDE) if i in names] for names in it.kept.values()]
-    fits = it.device != CPU or 2 * BYTES * sum(map(prod, sides)) <= it.limits[2]
+    held = sum(BYTES[it.op.tensor(name).dtype] * prod(one) for name, one in zip(it.kept, sides, strict=True))
+    fits = it.device != CPU or 2 * held <= it.limits[2]
     return still and fits and all(inf not in one for one in sides)
 
 
@@ -149,25 +157,31 @@ def swizzled(it: Placed) -> bool:
 
 
 def boxed(it: Placed) -> bool:
-    """The digits of an instruction's box are those that a clause names, and its lanes are those that lie side by side."""
+    """The digits of an instruction's box are those that a clause names, its lanes are those that lie side by side, and there is one launch."""
     named = {e.extent.name for c in it.nest.said if isinstance(c, tree.Use) for e in c.indices.items
              if isinstance(e, tree.Sized) and isinstance(e.extent, tree.Name)}  # fmt: skip
     used = [c.lanes for c in it.nest.said if isinstance(c, tree.Use)]
     lanes = tuple(
         n.name for one in used for n in (one.items if isinstance(one, tree.Group) else (one,)) if isinstance(n, tree.Name)
     )
-    return {f.name for *_, f in it.carried(BOX)} == named and it.nest.of("block")[-len(lanes) or len(it.nest.order) :] == lanes
+    alone = not (named and it.nest.equations)
+    return (
+        alone
+        and {f.name for *_, f in it.carried(BOX)} == named
+        and it.nest.of("block")[-len(lanes) or len(it.nest.order) :] == lanes
+    )
 
 
 def around_box(it: Placed) -> bool:
-    """Beside a box stand digits of elements in registers and folds' in time, no vectors; rows of a tile stay whole pieces of 16 bytes."""
+    """Beside a box stand digits of elements in registers and folds' in time, no vectors; rows of a tile stay whole pieces of 16 bytes, and tiles that take turns land later."""
     if not it.carried(BOX):
         return True
     mine = {i for i, *_ in it.carried(BOX)}
     pads = [
         c.place.args for s in it.nest.stages for c in s.clauses if isinstance(c, tree.Layout) and c.place and c.place.kind == "pad"
     ]
-    inside = all(f.level in ("time", BOX) for i, cut in it.nest.cuts if i in it.folds for f in cut)
+    inside = all(s.ring is None or s.asynchronous or s.by for s in it.nest.stages) and it.read_in_shared
+    inside = inside and all(f.level in ("time", BOX) for i, cut in it.nest.cuts if i in it.folds for f in cut)
     return inside and not any(i in mine for i, *_ in it.carried(*WIDE)) and all(args == (tree.Number("8"),) for args in pads)
 
 
