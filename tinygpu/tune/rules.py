@@ -21,7 +21,7 @@ from tinygpu.tune.state import BOX, CPU, OWN, WORK, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
-CELLS, ITSELF = 1 << 16, 24
+CELLS, ITSELF, COMBINED = 1 << 16, 24, 16
 
 
 def open_outside(it: Placed) -> bool:
@@ -69,6 +69,13 @@ def few_cells(it: Placed) -> bool:
         held // lanes // it.shared_out <= cells
         and prod(f.extent or 1 for i, _, f in it.carried("register") if i not in it.away) <= turns
     )
+
+
+def few_combined(it: Placed) -> bool:
+    """Threads that share a fold combine each cell by itself, step by step, and so many steps are a long program."""
+    if it.device == CPU or not any(i in it.folds - it.outputs for i, *_ in it.carried("block")):
+        return True
+    return prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs) <= COMBINED
 
 
 def rolled(it: Placed) -> bool:
@@ -178,6 +185,7 @@ RULES: tuple[Rule, ...] = (
     ("no fold goes over the grid of one launch", folds_inside),
     ("a block is of whole warps, at most 1024 threads", whole_warps),
     ("what a thread holds fits into registers", few_cells),
+    ("threads that share a fold combine few cells", few_combined),
     ("on a core a fold's own loop is not unrolled", rolled),
     ("the loops of an index stand from slow to fast", in_turn),
     ("loops of elements stand outside of those of folds, or have numbers", elements_outside),
