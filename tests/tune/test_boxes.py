@@ -24,6 +24,7 @@ from tinygpu.tune.actions import Action, Unsay, done
 from tinygpu.tune.beam import Beam
 from tinygpu.tune.costed import _counted
 from tinygpu.tune.first import first
+from tinygpu.tune.kinds import Asked
 from tinygpu.tune.moves import Space
 from tinygpu.tune.predict import UNKNOWN, predicted
 from tinygpu.tune.rules import broken
@@ -98,7 +99,7 @@ def test_a_machine_is_assembled_for_the_architecture_that_it_says(monkeypatch: p
     assert device is not None
     monkeypatch.setattr(gate, "assembled", lambda program, arch, wide: asked.append(arch) or ())
     for state in (boxed(op)[0], boxed(op)[1]):
-        _counted(text_of(op), state.text("candidate"), SIZES, device, 1e9, lambda **known: None)
+        _counted(Asked(text_of(op), state), state.text("candidate"), SIZES, device, 1e9, lambda **known: None)
     assert asked == ["sm_90a", "sm_90"]
 
 

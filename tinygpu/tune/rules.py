@@ -11,21 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf, prod
 
-from tinygpu.category.dtype import BYTES
-from tinygpu.category.term import Axis, Const, Term, Var
-from tinygpu.derive.reduce import lanes
+from tinygpu.category.term import Const, Term, Var
+from tinygpu.cost.footprint import WORD
 from tinygpu.hardware.arch import arch_named
 from tinygpu.model.op import Op
 from tinygpu.syntax import tree
 from tinygpu.tune.facts import Group, folded, group_of
 from tinygpu.tune.placed import Placed
-from tinygpu.tune.state import BOX, CPU, OWN, WORK, Factor, State
+from tinygpu.tune.state import BOX, CPU, OWN, WORK, State
 
 WIDE = {"simd": (4, 8, 16), "vector": (2, 4)}  # the extents that a wide factor may have
 THREADS = range(32, 1025, 32)
 OF_SCANS = {"grid": 0, "core": 0, "time": 1, "block": 2}  # the order of levels; those of the thread's own are last
-EXCHANGED = 16  # values of a thread that lanes combine
-CELLS, ITSELF = 1 << 16, 24
+CELLS, ITSELF, COMBINED = 1 << 16, 24, 16
 
 
 def open_outside(it: Placed) -> bool:
@@ -89,6 +87,13 @@ def few_cells(it: Placed) -> bool:
     )
 
 
+def few_combined(it: Placed) -> bool:
+    """Threads that share a fold combine each cell by itself, step by step, and so many steps are a long program."""
+    if it.device == CPU or not any(i in it.folds - it.outputs for i, *_ in it.carried("block")):
+        return True
+    return prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs) <= COMBINED
+
+
 def rolled(it: Placed) -> bool:
     return it.device != CPU or not any(i in it.folds - it.away - it.outputs for i, *_ in it.carried("register"))
 
@@ -110,20 +115,6 @@ def elements_outside(it: Placed) -> bool:
     return True
 
 
-def few_exchanged(it: Placed) -> bool:
-    """Lanes combine a value at a time, and what that makes of many values takes longer to prove than anything else."""
-    apart, near = 1, False
-    by_shared = {name for c in it.nest.said if isinstance(c, tree.Reduce) and c.by == "shared" for name in c.factors}
-    named = {f.name: (i, f) for i, _, f in it.carried("block")}
-    for name in reversed(it.nest.of("block")):
-        index, factor = named.get(name, ("", Factor("", "")))
-        several = factor.extent or 1
-        along = index in it.folds - it.outputs and name not in by_shared
-        near = near or (along and lanes(Axis(name, Const(several), "block"), apart) > 1)
-        apart *= several
-    return not near or prod(f.extent or 1 for i, _, f in it.carried("register", *WIDE) if i in it.outputs) <= EXCHANGED
-
-
 def tiles(it: Placed) -> bool:
     """With as many slots as they have."""
     each = [it.bytes_of(s) for s in it.nest.stages]
@@ -136,8 +127,7 @@ def kept_still(it: Placed) -> bool:
         i not in names for names in it.kept.values() for i in (*(i for i, _ in it.loops), *it.group.along)
     )
     sides = [[f.extent or inf for i, _, f in it.carried("register", "time", *WIDE) if i in names] for names in it.kept.values()]
-    held = sum(BYTES[it.op.tensor(name).dtype] * prod(one) for name, one in zip(it.kept, sides, strict=True))
-    fits = it.device != CPU or 2 * held <= it.limits[2]
+    fits = it.device != CPU or 2 * WORD * sum(map(prod, sides)) <= it.limits[2]
     return still and fits and all(inf not in one for one in sides)
 
 
@@ -212,10 +202,10 @@ RULES: tuple[Rule, ...] = (
     ("no fold goes over the grid of one launch", folds_inside),
     ("a block is of whole warps, at most 1024 threads", whole_warps),
     ("what a thread holds fits into registers", few_cells),
+    ("threads that share a fold combine few cells", few_combined),
     ("on a core a fold's own loop is not unrolled", rolled),
     ("the loops of an index stand from slow to fast", in_turn),
     ("loops of elements stand outside of those of folds, or have numbers", elements_outside),
-    ("lanes combine few values of a thread", few_exchanged),
     ("a tile has numbers for sides, fits, and changes with its loop", tiles),
     ("tiles of a loop take turns alike", in_slots),
     ("a swizzle is of rows of a power of two", swizzled),
