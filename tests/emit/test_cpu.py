@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 from tests.comments import has_pieces, sizes_of
 from tests.emit.cpu_harness import called, kernel, laid, laid_kernels, programs, run
@@ -86,6 +87,38 @@ def test_numbers_at_the_ends_of_their_types() -> None:
     got = run(built, {"n": len(x)}, {"a": 1.0 + 2.0**-9, "x": x})
     assert got["z"].tolist() == [127, -128, 127, -128, 127, 127, -128, -128, 0, 0]
     assert (got["y"] == 1).all(), "a scalar of 16 bits is rounded"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    settled()\n", "    pass\n"),
+        ("streamed(z, at(r * N + ahead * 256)", "streamed(z, at(r * N + ahead * 255)"),
+        ("streamed(z, ", "streamed(x, "),
+        (", z_piece, 256)", ", w, 256)"),
+        (", z_piece, 256)", ", z_piece, 255)"),
+    ],
+)
+def test_what_goes_past_the_caches_is_what_the_program_stores(old: str, new: str) -> None:
+    spec = (Path(__file__).parent / "cpu" / "past_caches.tgpu").read_text(encoding="utf-8")
+    (made,) = (replace(laid(built), name="made") for built in programs(spec).values())
+    text = cpu_kernels(made)
+    assert text.count(old) == 1
+    with pytest.raises(Differs):
+        validate(read(text.replace(old, new), "past"), "made", made, cpu_limits(made))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lines_go_past_the_caches_wherever_they_begin(dtype: Any) -> None:
+    from tinygpu.runtime.lanes import streamed
+
+    made = np.arange(70).astype(dtype)
+    for place, count in ((0, 64), (1, 64), (3, 70), (15, 20), (16, 3), (2, 0), (31, 69)):
+        array = np.full(128, 7).astype(dtype)
+        njit(lambda a, p, m, n: streamed(a, np.uintp(p), m, n))(array, place, made, count)
+        want = np.full(128, 7).astype(dtype)
+        want[place : place + count] = made[:count]
+        assert (array == want).all(), (place, count)
 
 
 def test_a_hint_of_a_program_is_where_it_is_until_it_is_laid_out() -> None:

@@ -43,7 +43,7 @@ from tinygpu.derive.tile import check_tiles, placed
 from tinygpu.model import machine as model
 from tinygpu.model.problems import refused
 from tinygpu.model.tile import BLOCK
-from tinygpu.program.call import Prefetch, Sync
+from tinygpu.program.call import Prefetch, Stream, Sync
 from tinygpu.program.step import Assign, Launch, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
@@ -80,7 +80,8 @@ def in_order_alone(body: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def fetched(build: Build, launch: model.Launch, todo: Sequence[Plan]) -> Iterator[Step]:
-    """`prefetch x[r, 0]`: before it does anything, a point asks for what it reads first of each tensor, if that is there."""
+    """`stream y`, and `prefetch x[r, 0]`: before it does anything, a point asks for what it reads first of each tensor, if that is there."""
+    yield from (Stream(name, launch.span) for name in launch.streams)
     work = {a.name for a in launch.grid}.union(build.sizes)
     for name in launch.prefetches:
         read = next((r for plan in todo for r in reads(plan.value) if r.tensor == name), None)

@@ -29,6 +29,7 @@ from tinygpu.model.op import Tensor
 from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import replace
+from tinygpu.schedule.ahead import past_caches
 from tinygpu.schedule.bound import assume
 from tinygpu.schedule.contract import solve
 from tinygpu.schedule.nest import Site, is_long, sites
@@ -76,6 +77,8 @@ def work_function(program: Program, name: str, launch: Launch, writer: Writer) -
     lines = CpuBody(writer, labels, known).lines(assume(launch.body, facts))
     lines = block(f"if {writer.text(conjunction(*facts))}", lines) if facts else lines
     lines = block("for item in range(first, last)", [*decoded(launch.grid, writer), *lines])
+    if past_caches(launch.body):
+        lines.append("settled()")
     if any("nought" in line for line in lines):
         lines.insert(0, "nought = min(0, first)  # 0, which the compiler does not know: it would unroll the loops around the tile")
     arrays = [line for s in alone.arrays for line in declared(s, writer)]

@@ -22,6 +22,7 @@ from tinygpu.program.call import PREFETCH
 from tinygpu.program.step import Assign, For, Step, steps
 from tinygpu.program.traverse import reads_of, written
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.ahead import STORED
 from tinygpu.schedule.bound import assume, common
 from tinygpu.schedule.nest import substituted
 from tinygpu.schedule.polynomial import limit, positive, telling
@@ -57,6 +58,8 @@ class CpuBody(Body):
     def loop(self, step: For) -> list[str]:
         """A loop from its lower bound to its upper one, under the conditions that have nothing to do with its axis."""
         axis, body = step.axis, step.body
+        if axis.sort == STORED:
+            return [self.leaving(axis, *body)]  # type: ignore[arg-type]
         facts = shared(body)
         inside, lows, highs = bounds(axis, facts)
         body = assume(body, [f for f in facts if f not in inside])
@@ -75,6 +78,13 @@ class CpuBody(Body):
         else:
             lines = block(opened, there.lines(body))
         return self.under(conjunction(*around), lines)
+
+    def leaving(self, axis: Axis, step: Assign) -> str:
+        """`streamed(y, at(first), piece, 256)`: a loop of stores past the caches."""
+        begin = tuple(substitute(i, {axis.name: Const(0)}) for i in step.index)
+        assert isinstance(step.value, Read), "of what was made before"
+        place, count = self.scope.address(step.target, begin), self.scope.text(axis.extent)
+        return f"streamed({mangle(step.target)}, {place}, {mangle(step.value.tensor)}, {count})"
 
     def mine(self) -> list[str]:
         """The cells of the thread at hand, of rank 0: none of those that every thread has, where it is no thread's turn."""

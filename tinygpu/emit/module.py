@@ -27,10 +27,11 @@ from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems
 from tinygpu.program.call import Prefetch
 from tinygpu.program.promises import of_data, promises, rows
-from tinygpu.program.step import Array, Program
+from tinygpu.program.step import Array, Assign, For, Program
 from tinygpu.proof.choice import Covered
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
+from tinygpu.schedule.ahead import STORED
 from tinygpu.schedule.contract import Cases, table
 from tinygpu.schedule.cpu import as_it_is
 
@@ -102,6 +103,15 @@ def surprises(built: Built) -> tuple[Diagnostic, ...]:
     fetched = {read.tensor for step in run.steps if isinstance(step, Prefetch) for read in reads(step.element)}
     for name in dict.fromkeys(name for one in built.machine.launches for name in one.prefetches if name not in fetched):
         problems.say("TG186.none", built.machine.span, verdict="note", name=name)
+    leaving = {
+        inner.target
+        for step in run.steps
+        if isinstance(step, For) and step.axis.sort == STORED
+        for inner in step.body
+        if isinstance(inner, Assign)
+    }
+    for name in dict.fromkeys(name for one in built.machine.launches for name in one.streams if name not in leaving):
+        problems.say("TG186.stays", built.machine.span, verdict="note", name=name)
     return tuple(problems.warnings)
 
 

@@ -21,7 +21,7 @@ from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.parts import Hand
 from tinygpu.model.problems import UNKNOWN, Problems
 from tinygpu.model.scope import Scope
-from tinygpu.model.special import kept, online, prefetched, reduced, special
+from tinygpu.model.special import hinted, kept, online, reduced, special
 from tinygpu.model.stage import staged
 from tinygpu.model.view import VIEW
 from tinygpu.model.work import CLUSTER, Factor, Placement, by_index, clustered, with_written_extents
@@ -166,12 +166,12 @@ def _launch(course: Course, number: int, clauses: Clauses, table: Table, place: 
         _idle(factor, targets, course)
     whole = [replace(p, reduce=combined.get(p.equation.target, ())) for p in phases if p is not None]
     grid, block = (_axes(sort, table, setting.inferred, problems) for sort in ("grid", "block"))
-    time, keeps = tuple(f.name for f in table.values() if f.sort == "time"), kept(clauses, course.op, problems)
+    time = tuple(f.name for f in table.values() if f.sort == "time")
     if len(whole) < len(phases):
         return None
-    near, ahead, going = clustered(table), prefetched(clauses, course.op, problems), online(clauses, targets, time, problems)
-    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps, (), (), near, (), going, ahead)
-    made = staged(made, clauses, course.op, table, scope, course.where)
+    keeps, near, going = kept(clauses, course.op, problems), clustered(table), online(clauses, targets, time, problems)
+    made = Launch(clauses.launch, grid, block, tuple(whole), time, work, keeps, cluster=near, online=going)
+    made = staged(hinted(made, clauses, course.op, problems), clauses, course.op, table, scope, course.where)
     made = replace(made, holds=course.hand.holds(clauses.launch, course.op) if course.hand else ())
     for phase in (p for p in made.phases if p.equation.target in made.holds and across.incomplete(p)):
         factors = [a.name for a in across.incomplete(phase)]

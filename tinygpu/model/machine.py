@@ -51,7 +51,7 @@ class Launch:
 
     `leaves` are the intermediates that later launches read: they are stored in workspaces of their name and shape. What it `keeps`, every
     equation reads from the thread's own cells, which are read once. What it `holds` are intermediates in cells, for steps of a text. Folds that are `online`
-    go on side by side in one loop. Of inputs that it `prefetches` a core has the next point's elements brought near while it works on one.
+    go on side by side in one loop. Of inputs that it `prefetches` a core has the next point's elements brought near while it works on one; what it `streams` goes past its caches.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Launch:
     holds: tuple[str, ...] = ()
     online: Online | None = None
     prefetches: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
 
     def late(self, op: Op) -> tuple[Stage, ...]:
         """The stages of what is made of folds that go on: each turn has to know these first."""

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tinygpu.diagnostic import Span
 from tinygpu.model.clauses import Clauses
+from tinygpu.model.machine import Launch
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems
 from tinygpu.model.work import Factor
+from tinygpu.record import replace
 from tinygpu.syntax import tree
 
 BY = ("shuffle", "shared", "atomic")  # how workers of a fold are combined
@@ -83,12 +85,18 @@ def kept(clauses: Clauses, op: Op, problems: Problems) -> tuple[tree.Keep, ...]:
     return tuple(kept.values())
 
 
-def prefetched(clauses: Clauses, op: Op, problems: Problems) -> tuple[str, ...]:
-    """The inputs of which the next point's elements are fetched while a core works on one."""
-    inputs, found = [t.name for t in op.inputs if t.shape], dict[str, tree.Prefetch]()
-    for clause in clauses.of(tree.Prefetch):
-        if clause.tensor not in inputs:
-            problems.say("TG186.name", clause.span, near=inputs, name=clause.tensor, known=inputs)
+def hinted(launch: Launch, clauses: Clauses, op: Op, problems: Problems) -> Launch:
+    """The launch with the inputs of which the next point's elements are fetched while a core works on one, and the outputs that go past its caches."""
+    ahead, leaving = (_named(kind, clauses, op, problems) for kind in (tree.Prefetch, tree.Stream))
+    return replace(launch, prefetches=ahead, streams=leaving)
+
+
+def _named(kind: type[tree.Prefetch | tree.Stream], clauses: Clauses, op: Op, problems: Problems) -> tuple[str, ...]:
+    side, word = (op.inputs, "name") if kind is tree.Prefetch else (op.outputs, "output")
+    known, found = [t.name for t in side if t.shape], dict[str, tree.Prefetch | tree.Stream]()
+    for clause in clauses.of(kind):
+        if clause.tensor not in known:
+            problems.say(f"TG186.{word}", clause.span, near=known, name=clause.tensor, known=known)
         elif clause.tensor in found:
             problems.say("TG186.twice", clause.span, found[clause.tensor].span, name=clause.tensor)
         found[clause.tensor] = clause

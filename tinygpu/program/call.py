@@ -22,7 +22,7 @@ from tinygpu.record import dataclass, field, replace
 # what lands later, by the unit that does it: copies to shared memory, which a thread begins; products, which a warpgroup begins; those in tensor memory, which a warp begins
 UNITS: Mapping[str, str] = {"copy": "copies", "mma": "products", "tcgen05": "tensor"}
 COPY, ASYNC, FIFTH = "copy", "async", "tcgen05"
-PREFETCH = "prefetch"
+PREFETCH, STREAM = "prefetch", "stream"
 FILL, USE = "fill", "use"  # what a role does with the slots of a ring
 
 
@@ -266,4 +266,17 @@ class Prefetch(Call):
         return PREFETCH
 
 
-Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers | Reserve | Prefetch
+@dataclass(frozen=True, slots=True)
+class Stream(Call):
+    """A hint: what the thread writes of an array in memory is not read again soon, and need not stay near."""
+
+    tensor: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """What a layout makes of it: a loop of stores past the caches."""
+        return STREAM
+
+
+Calls: TypeAlias = Sync | Commit | Wait | Fence | Enter | Leave | Registers | Reserve | Prefetch | Stream

@@ -17,7 +17,7 @@ from tinygpu.model.op import Op, Tensor
 from tinygpu.model.problems import Problems
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import value
-from tinygpu.program.call import COPY, TENSOR, Prefetch
+from tinygpu.program.call import COPY, TENSOR, Prefetch, Stream
 from tinygpu.program.ring import formed
 from tinygpu.program.space import INPUT, SPACES
 from tinygpu.program.step import Assign, Launch, Step, steps
@@ -69,6 +69,19 @@ def fetched(element: tree.Cell, span: Span, scope: Scope) -> Prefetch | None:
         scope.problems.say("TG186.strided", span, tensor.span, name=tensor.name)
     elif isinstance(term, Read):
         return Prefetch(term, span)
+    return None
+
+
+def leaving(name: str, span: Span, scope: Scope) -> Stream | None:
+    """`stream y`: an output or a workspace."""
+    tensor = scope.tensors.get(name)
+    known = [t.name for t in scope.tensors.values() if t.role in ("output", "workspace")]
+    if tensor is None:
+        scope.problems.say("TG101.name", span, near=known, name=name, known=known)
+    elif name not in known:
+        scope.problems.say("TG186.leaves", span, tensor.span, name=name, role=tensor.role)
+    else:
+        return Stream(name, span)
     return None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from tinygpu.category.dtype import STORAGE
 from tinygpu.category.monoid import ATOMICS, SCALARS, Monoid, has_atomic
-from tinygpu.category.term import TRUE, Axis, Const, Fold, Term, Var, walk
+from tinygpu.category.term import TRUE, Axis, Const, Fold, Read, Term, Var, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.dtype import not_offered, settle
 from tinygpu.model.op import Equation, Op, Tensor, put_in
@@ -33,13 +33,14 @@ from tinygpu.program.call import (
     Registers,
     Reserve,
     Sent,
+    Stream,
     Sync,
     Wait,
 )
 from tinygpu.program.declared import read_array, to_array
 from tinygpu.program.expression import Scalars, cell, constant, expression
 from tinygpu.program.instruction import MOST_GROUPS
-from tinygpu.program.pending import fetched, is_copy
+from tinygpu.program.pending import fetched, is_copy, leaving
 from tinygpu.program.ring import read_ring
 from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Array, Assign, For, Ghost, If, Step
@@ -80,9 +81,10 @@ def to_statement(step: Step, scalars: Scalars = frozenset()) -> tree.Statement:
         case Commit(unit):
             return tree.Sync("commit", unit="" if unit == COPY else unit)
         case Prefetch(element):
-            near = expression(element, scalars)
-            assert isinstance(near, tree.Cell), "an element"
-            return tree.Fetch(near)
+            assert isinstance(element, Read), "an element"
+            return tree.Fetch(cell(element.tensor, element.index, scalars))
+        case Stream(tensor):
+            return tree.Stream(tensor)
         case Wait(count, unit):
             return tree.Sync("wait", constant(count), unit="" if unit == COPY else unit)
         case Assign(target, index, value, update, guard):
@@ -161,6 +163,8 @@ def read_step(reader: Reader, statement: tree.Statement, axes: tuple[Axis, ...])
             return Fence(unit, span)
         case tree.Fetch(element, span=span):
             return fetched(element, span, reader.scope(axes))
+        case tree.Stream(name, span=span):
+            return leaving(name, span, reader.scope(axes))
         case tree.Sync(kind, span=span):
             reader.problems.say("TG109.step", span, kind=kind)
         case tree.Evaluate(span=span):

@@ -6,14 +6,19 @@ has vectors of any length as values; given a name in numba they are variables, a
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
+
+from tinygpu.runtime.arithmetic import at
+
+_X86 = platform.machine() in ("x86_64", "AMD64")
 
 
 class Lanes(types.Type):  # type: ignore[misc]
@@ -68,6 +73,60 @@ def _prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 def prefetch(typing: Any, array: Any, place: Any) -> Any:
     """What lies around an element comes nearer, and nobody waits for it."""
     return types.none(array, place), _prefetch
+
+
+@intrinsic
+def _past(typing: Any, array: Any, place: Any, made: Any, first: Any) -> Any:
+    """64 bytes of an array, from where a line of memory begins, past the caches."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        item = context.get_value_type(array.dtype)
+        line = ir.VectorType(item, 512 // array.dtype.bitwidth)
+        near, far = (
+            builder.bitcast(
+                builder.gep(context.make_array(signature.args[n])(context, builder, arguments[n]).data, [arguments[n + 1]]),
+                line.as_pointer(),
+            )
+            for n in (2, 0)
+        )
+        loaded = builder.load(near)
+        loaded.align = array.dtype.bitwidth // 8
+        stored = builder.store(loaded, far)
+        stored.align = 64
+        stored.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
+        return context.get_dummy_value()
+
+    return types.none(array, place, made, first), build
+
+
+@intrinsic
+def settled(typing: Any) -> Any:
+    """What went past the caches is seen by others before what is written later."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if _X86:  # whose stores past the caches are behind no other fence
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse.sfence"), [])
+        else:
+            builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.none(), build
+
+
+@njit(error_model="numpy", forceinline=True)  # type: ignore[untyped-decorator]
+def streamed(array: Any, place: Any, made: Any, count: Any) -> None:
+    """`array[place + n] = made[n]` for n < count, whole lines of memory past the caches."""
+    lanes = at(64 // array.itemsize)
+    begin = (at(array.ctypes.data) // at(array.itemsize) + place) % lanes
+    head = min(at(count), (lanes - begin) % lanes)
+    lines = (at(count) - head) // lanes
+    for n in range(head):
+        array[at(place + at(n))] = made[at(n)]
+    for line in range(lines):
+        _past(array, at(place + head + at(line) * lanes), made, at(head + at(line) * lanes))
+    for n in range(head + lines * lanes, at(count)):
+        array[at(place + at(n))] = made[at(n)]
 
 
 def _lanes_store(number: Any) -> Any:

@@ -1,10 +1,12 @@
-"""What the next point reads, brought near while a core works on this one: a loop along a row asks for the next row, too.
+"""Rows on their way: what the next point reads comes nearer while a core works on this one, and what is written goes past its caches.
 
     for j < N: y[r, j] = f(j)   ↦   for b < N // B: { prefetch x[r + 1, b·B + q·L] for q < B // L;  for v < B: y[r, b·B + v] = f(b·B + v) }
                                     for j < N % B: …
+                                ↦   for b < N // B: { for v < B: t[v] = f(b·B + v);  for v < B past the caches: y[r, b·B + v] = t[v] };  …
 
-Comes in: what is done at a point, and the tensors that are wanted. Goes out: the same, with hints. The one idea: the first loop along a row waits
-for memory, those behind it for arithmetic; so one of these has the time to ask for what the next point waits for.
+Comes in: what is done at a point, and the tensors that are wanted, and those that leave. Goes out: the same, with hints, or with rows that are made in
+pieces. The one idea: the first loop along a row waits for memory, those behind it for arithmetic; so one of these has the time to ask for what the
+next point waits for. And a line of memory that is written whole has not to be read before.
 """
 
 from __future__ import annotations
@@ -12,36 +14,42 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tinygpu.category.dtype import BYTES
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, substitute
-from tinygpu.program.call import Prefetch
-from tinygpu.program.step import For, If, Launch, Step
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, reads, substitute
+from tinygpu.program.call import Prefetch, Stream
+from tinygpu.program.space import LOCAL
+from tinygpu.program.step import Array, Assign, For, If, Launch, Step
 from tinygpu.program.traverse import map_steps
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.nest import SIDE_BY_SIDE, Body, Shapes, heavy, is_long, pace, sites, substituted, where
+from tinygpu.schedule.nest import SIDE_BY_SIDE, Body, Shapes, heavy, is_long, loops_of, pace, sites, substituted, where
 
 LINE = 64  # bytes that come at once
 LINES = 16  # so many are asked for at a time
+STORED = "streaming_store"  # the sort of a loop of stores past the caches
+WHOLE = ("f32", "f64")  # in memory as they are in registers
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What is fetched: of which tensors, which have these shapes, for the point that comes after one along an axis, if there is one."""
+    """What is fetched: of which tensors, which have these shapes, for the point that comes after one along an axis, if there is one; and what is `leaving`."""
 
     tensors: Collection[str]
+    leaving: Collection[str]
     shapes: Shapes
     axis: str
     more: Term
     fresh: Callable[[str], str]
 
-    def fetched(self, body: Body) -> Body:
-        """`body → body`, each tensor's hints in the first loop along its row that has the time for them."""
+    def moved(self, body: Body) -> Body:
+        """`body → body`, each tensor's hints in the first loop along its row that has the time for them, and loops that make a row in pieces."""
         asked: dict[For, list[Read]] = {}
         for tensor in sorted(self.tensors):
             if found := self._place(body, tensor):
                 asked.setdefault(found[0], []).append(found[1])
 
         def each(step: Step) -> Body:
-            return self._asking(step, asked[step]) if isinstance(step, For) and step in asked else (step,)
+            if isinstance(step, For) and (step in asked or self._leaves(step)):
+                return self._in_pieces(step, asked.get(step, ()))
+            return (step,)
 
         return map_steps(body, each)
 
@@ -60,17 +68,35 @@ class Ahead:
     def _rows(self, read: Read, along: Axis) -> bool:
         return pace(read, along.name, self.shapes) == SIDE_BY_SIDE and pace(read, self.axis, self.shapes) not in ({}, None)
 
-    def _asking(self, loop: For, elements: Sequence[Read]) -> tuple[Step, ...]:
-        """A loop in pieces, each of which first asks for what lies there in the next row."""
-        axis, piece = loop.axis, LINES * LINE // max(BYTES[e.dtype] for e in elements)
+    def _leaves(self, loop: For) -> bool:
+        """Whether it writes a row of what leaves, as long as it likes, and does nothing else."""
+        match loop.body:
+            case (Assign(target, index, value, "", guard),) if target in self.leaving and guard == TRUE and value.dtype in WHOLE:
+                along = pace(Read(target, index, value.dtype), loop.axis.name, self.shapes) == SIDE_BY_SIDE
+                return along and loop.start == Const(0) and not isinstance(loop.axis.extent, Const)
+        return False
+
+    def _in_pieces(self, loop: For, elements: Sequence[Read]) -> tuple[Step, ...]:
+        """A loop in pieces, each of which first asks for what lies there in the next row, and is made before it leaves."""
+        axis, piece = loop.axis, LINES * LINE // max((BYTES[e.dtype] for e in elements), default=4)
         extent = axis.extent if isinstance(axis.extent, Var | Const) else App("max", (axis.extent, Const(0)))
         block, begin = Axis(self.fresh("ahead"), extent // piece, "time"), extent // piece * piece
         own = replace(axis, name=self.fresh(f"{axis.name}_in"), extent=Const(piece))
         hints = tuple(self._hints(e, axis.name, Var(block.name) * piece, piece) for e in elements)
         inner = tuple(substituted(s, {axis.name: Var(block.name) * piece + Var(own.name)}) for s in loop.body)
         rest = tuple(substituted(s, {axis.name: begin + Var(axis.name)}) for s in loop.body)
-        pieces = For(block, (*where(self.more, hints), For(own, inner)))
+        made = self._leaving(own, inner) if self._leaves(loop) else (For(own, inner),)
+        pieces = For(block, (*where(self.more, hints), *made))
         return pieces, For(replace(axis, extent=extent - begin), rest)
+
+    def _leaving(self, own: Axis, inner: Body) -> Body:
+        """A piece, made in a row of its own, and then stored."""
+        (step,) = inner
+        assert isinstance(step, Assign), "it leaves"
+        made, at = self.fresh(f"{step.target}_piece"), (Var(own.name),)
+        array = Array(made, step.value.dtype, (own.extent,), LOCAL)
+        stored = For(replace(own, sort=STORED), (replace(step, value=Read(made, at, step.value.dtype)),))
+        return array, For(own, (Assign(made, at, step.value, span=step.span),)), stored
 
     def _hints(self, element: Read, along: str, begin: Term, piece: int) -> Step:
         """What the next point reads of so many elements, line by line."""
@@ -80,22 +106,30 @@ class Ahead:
         return For(asked, (Prefetch(replace(element, index=tuple(substitute(i, there) for i in element.index))),))
 
 
-def without_hints(launch: Launch) -> tuple[frozenset[str], Launch]:
-    """The tensors of which a point asks for its row before it does anything, and the launch without hints: where they stand is for a layout to say."""
+def without_hints(launch: Launch) -> tuple[frozenset[str], frozenset[str], Launch]:
+    """The tensors of which a point asks for its row before it does anything, those that leave, and the launch without hints: where they stand is for a layout to say."""
 
-    def asked(body: Body) -> Iterator[str]:
+    def said(body: Body) -> Iterator[Prefetch | Stream]:
         for step in body:
             match step:
-                case Prefetch(Read(tensor)):
-                    yield tensor
+                case Prefetch() | Stream():
+                    yield step
                 case If(_, inner):
-                    yield from asked(inner)
+                    yield from said(inner)
 
     def plain(step: Step) -> Body:
         empty = isinstance(step, If | For) and not step.body
-        return () if empty or isinstance(step, Prefetch) else (step,)
+        return () if empty or isinstance(step, Prefetch | Stream) else (step,)
 
-    return frozenset(asked(launch.body)), replace(launch, body=map_steps(launch.body, plain))
+    hints = tuple(said(launch.body))
+    asked = frozenset(read.tensor for one in hints if isinstance(one, Prefetch) for read in reads(one.element))
+    leaving = frozenset(one.tensor for one in hints if isinstance(one, Stream))
+    return asked, leaving, replace(launch, body=map_steps(launch.body, plain))
+
+
+def past_caches(body: Body) -> bool:
+    """Whether some loop stores past the caches."""
+    return any(loop.axis.sort == STORED for loop in loops_of(body))
 
 
 def _alike(loop: For, along: For) -> bool:

@@ -61,7 +61,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
         return launch
     if not program.op.states:  # what a state is in each turn is the induction; else the proof needs no help
         launch = replace(launch, body=map_steps(launch.body, lambda step: () if isinstance(step, Fact) else (step,)))
-    fresh, (ahead, launch) = fresh or supply(program), without_hints(launch)
+    fresh, (ahead, leaving, launch) = fresh or supply(program), without_hints(launch)
     shapes = {name: a.extents for name, a in arrays(program).items() if a.owner == "grid"}
     nest = ended(nest_of(program.op, launch, shapes, program.arch == CPU), program.where)
     if tile := tile_of(nest, shapes, program.op, launch if program.arch == CPU else None):
@@ -71,7 +71,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
     else:
         left = {space.name for space in program.workspaces}
         long = {name: shape for name, shape in shapes.items() if name not in left}
-        made = Points(shapes, long, solve(program.op)[1], ahead, fresh).launch(nest)
+        made = Points(shapes, long, solve(program.op)[1], ahead, leaving, fresh).launch(nest)
     return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
 
 

@@ -84,6 +84,7 @@ class Points:
     long: Shapes
     steps: Collection[str]
     ahead: Collection[str]
+    leaving: Collection[str]
     fresh: Callable[[str], str]
 
     def launch(self, nest: Nest) -> Launch:
@@ -112,7 +113,7 @@ class Points:
                 body += in_strip(point, run, there, cells, alike)
             else:
                 more = conjunction(substitute(own.get(lane.name, Var(run.name)), {run.name: Var(run.name) + 1}) < lane.extent)
-                point = Ahead(self.ahead, self.shapes, run.name, more, self.fresh).fetched(point)
+                point = Ahead(self.ahead, self.leaving, self.shapes, run.name, more, self.fresh).moved(point)
                 body.append(For(run, where(there, self._pieces(point, nest))))
         return Launch((*outer, chunk) if own else outer, (), tuple(body))
 

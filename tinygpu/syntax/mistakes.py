@@ -20,7 +20,7 @@ from tinygpu.syntax.reader import Parser, Unexpected, at_start, run, trace
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 CLAUSES = frozenset(("work", "compute", "time", "register", "vector", "param", "where", "stage", "layout", "launch", "equations",
-                     "reduce", "keep", "prefetch", "use", "program", "let"))  # fmt: skip
+                     "reduce", "keep", "prefetch", "stream", "use", "program", "let"))  # fmt: skip
 STEPS = frozenset(
     (
         "local",
@@ -35,6 +35,7 @@ STEPS = frozenset(
         "commit",
         "wait",
         "prefetch",
+        "stream",
         "launch",
         "let",
     )

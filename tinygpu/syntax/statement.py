@@ -215,6 +215,12 @@ class Fetch(Node, fetch="element", shown="prefetch {element}"):
     element: Cell
 
 
+class Stream(Node, stream="tensor", shown="stream {tensor}"):
+    """`stream y`, a clause of a machine on cpu and a step of a program."""
+
+    tensor: str
+
+
 class LaunchStatement(Node, launch_statement="*levels body", shown="launch ({levels})"):
     """`launch (grid = (g: 4), block = (t: 256)) { … }`."""
 
@@ -269,6 +275,7 @@ Statement: TypeAlias = (
     | Section
     | Sync
     | Fetch
+    | Stream
     | LaunchStatement
     | LaunchClause
 )

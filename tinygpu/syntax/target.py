@@ -77,6 +77,8 @@ def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
                     yield word, node.span, f"write {instead[word]}"
             case tree.Keep(space=word) if word in CELLS and not cpu:
                 yield word, node.span, f"write {CELLS[word]}"
+            case tree.Stream() if not cpu and node in machine.clauses:
+                yield "stream", node.span, "leave it out: what is stored once leaves the caches first"
             case tree.Prefetch() if not cpu:
                 yield "prefetch", node.span, "stage a tile with a ring of slots and async copies, or say it in a program"
             case tree.Sync(kind) if cpu and kind.endswith("barrier"):

@@ -148,7 +148,7 @@ Listed: TypeAlias = Work | Compute | Own | Layout | Where | Equations | Param | 
 
 
 Folding: TypeAlias = Reduce | Online
-Near: TypeAlias = Keep | Prefetch
+Near: TypeAlias = Keep | Prefetch | Stream
 Clause: TypeAlias = Listed | LaunchClause | ForEquation | Stage | Folding | Near | Use | ProgramClause | IfClause
 
 

@@ -14,7 +14,7 @@ from tinygpu.model.op import Op
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.tune.actions import Launches, Restate
-from tinygpu.tune.facts import Group, accesses, cell, folded, read_again
+from tinygpu.tune.facts import Group, accesses, cell, folded, read_again, written_along
 from tinygpu.tune.state import CPU, Nest, Said, State
 
 PLACES = (
@@ -40,8 +40,8 @@ def sayable(op: Op, nest: Nest, group: Group, device: str) -> Iterator[Said]:
         if tensor.name not in kept and tensor.shape and any(tensor.name in _read(op, e.target) for e in group.equations):
             yield tree.Keep(tensor.name, "core" if device == CPU else "register")
     if device == CPU:
-        fetched = {c.tensor for c in nest.said if isinstance(c, tree.Prefetch)}
-        yield from (tree.Prefetch(name) for name in read_again(op, group) if name not in fetched)
+        every: tuple[Said, ...] = (*map(tree.Prefetch, read_again(op, group)), *map(tree.Stream, written_along(op, group)))
+        yield from (hint for hint in every if hint not in nest.said)
     block = set(nest.of("block"))
     combined = {c.equation for c in nest.said if isinstance(c, tree.Reduce)}
     for equation in group.equations:

@@ -17,6 +17,7 @@ from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.model.prefix import prefixes
 from tinygpu.model.view import VIEW
 from tinygpu.record import dataclass, field, replace
+from tinygpu.schedule.ahead import WHOLE
 from tinygpu.schedule.nest import LONG
 from tinygpu.syntax import tree
 from tinygpu.syntax.grammar import shipped_parser
@@ -170,6 +171,13 @@ def read_again(op: Op, group: Group) -> tuple[str, ...]:
     plain = {t.name for t in op.inputs if not t.strided}
     counts = Counter(tensor for tensor, _ in dict.fromkeys(read) if tensor in plain)
     return tuple(tensor for tensor, count in counts.items() if count > 1)
+
+
+def written_along(op: Op, group: Group) -> tuple[str, ...]:
+    """The outputs of which a row is written after something is known of it."""
+    last = {e.target: e.axes[-1].name for e in group.equations if len(e.axes) > 1 and len(group.equations) > 1}
+    plain = {t.name for t in op.outputs if not t.strided and t.dtype in WHOLE}
+    return tuple(target for target, index in last.items() if target in plain and index in group.columns)
 
 
 def _a_row(group: Group, read: Read) -> bool:

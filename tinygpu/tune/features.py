@@ -55,6 +55,7 @@ def _launch(it: Placed, sizes: Mapping[str, int]) -> Iterator[tuple[str, float]]
     yield "stages", len(it.nest.stages)
     yield "clauses", len(it.nest.said)
     yield "kept", sum(isinstance(c, tree.Keep) for c in it.nest.said)
+    yield "past caches", sum(isinstance(c, tree.Stream) for c in it.nest.said)
     yield "fetched", sum(isinstance(c, tree.Prefetch) for c in it.nest.said)
     yield "digits", len(loops)
 

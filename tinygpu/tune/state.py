@@ -22,7 +22,7 @@ ORDERED = (*WORK, *OWN)  # levels in which the order of factors counts
 BOX = "box"  # of an instruction: as far as the instruction goes
 CPU = "cpu"
 Said: TypeAlias = (
-    tree.Stage | tree.Keep | tree.Prefetch | tree.Reduce | tree.Online | tree.Use | tree.ForEquation
+    tree.Stage | tree.Keep | tree.Prefetch | tree.Stream | tree.Reduce | tree.Online | tree.Use | tree.ForEquation
 )  # clauses that are said, or not
 
 

@@ -20,6 +20,7 @@ from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.space import INPUT
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.record import dataclass, replace
+from tinygpu.schedule.ahead import past_caches
 from tinygpu.validate.check import diagnostic
 from tinygpu.validate.cpu_driver import after_doc, calls, decorated, function, shared_out
 from tinygpu.validate.cpu_meaning import CpuMeaning
@@ -166,6 +167,10 @@ def one_launch(program: Program, launch: Launch, meaning: CpuMeaning, width: Wid
     reader = CpuReader(meaning.names, Here((), (), facts), width)
     _items(items, [a.extent for a in grid], reader)
     *made, last = after_doc(work.body) or [work]
+    if past_caches(launch.body):  # what went past the caches is seen before the launch ends
+        if not isinstance(last, ast.Expr) or ast.unparse(last) != "settled()" or not made:
+            raise Differs(last, "ends without settled()", "it stores past the caches")
+        made, last = made[:-1], made[-1]
     for node in made:
         _array(node, meaning, reader)
     flat = Flat(meaning.arrays, {})

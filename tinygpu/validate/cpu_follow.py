@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from tinygpu.category.owner import row_major
-from tinygpu.category.term import BOOL, SHUFFLES, App, Axis, Const, Read, Term, Var, conjuncts, reads, shuffled, walk
+from tinygpu.category.term import BOOL, SHUFFLES, TRUE, App, Axis, Const, Read, Term, Var, conjuncts, reads, shuffled, walk
 from tinygpu.program.call import PREFETCH, Call, Prefetch, Sync
-from tinygpu.program.step import Assign, If, Step, steps
+from tinygpu.program.step import Assign, For, If, Step, steps
 from tinygpu.record import dataclass, field
 from tinygpu.schedule.threads import threads_of
 from tinygpu.validate.cpu_meaning import CpuMeaning
@@ -156,6 +156,13 @@ class CpuFollower(Follower):
         self.meaning.shuffled.clear()
         self.meaning.known.clear()
 
+    def leaves(self, stmt: ast.stmt, written: tuple[str, str], made: tuple[str, str], due: Due, here: Here) -> None:
+        """That what is stored past the caches is an output, of a cell of the thread. Raises Differs."""
+        for name, array in (written, made):
+            thing = self.names.get(name)
+            if not isinstance(thing, Pointer) or thing.array != array or (name == written[0] and array in self.inputs):
+                raise Differs(stmt, f"speaks of {name}", does(due))
+
     def between(self, stmt: ast.stmt, due: Due, queue: deque[Due], here: Here) -> bool:
         """Whether a value is left for other threads to take by a shuffle, or a condition is kept for later."""
         match stmt, due.step:
@@ -167,6 +174,19 @@ class CpuFollower(Follower):
                     raise Differs(stmt, f"asks for {name}", does(due))
                 self.points(stmt, due.guards, here)
                 self.lies(place, tensor, self.reader(here).place(place, thing), index, here)
+            case (
+                ast.Expr(ast.Call(ast.Name("streamed"), [ast.Name(name), place, ast.Name(made), ast.Constant(count)], [])),
+                For(Axis(extent=Const(turns)) as axis, (Assign(target, index, Read(source, (Var(lane),)), "", guard),)),
+            ) if guard == TRUE and turns == count and lane == axis.name:
+                self.leaves(stmt, (name, target), (made, source), due, here)
+                thing, inside = self.names[name], here.inside(axis)
+                assert isinstance(thing, Pointer), "as was seen"
+                (begin,) = self.reader(here).place(place, thing)
+                around, self.domain = self.domain, (*self.domain, axis)
+                self.points(stmt, due.guards, inside)
+                self.domain = around
+                self.lies(place, target, (begin + Var(lane),), index, inside)
+                self.done(stmt, target)
             case (
                 ast.Assign([ast.Subscript(ast.Name(name), ast.Call(ast.Name("at"), [number]))], value),
                 Assign(value=done, guard=guard),
