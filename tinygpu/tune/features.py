@@ -22,7 +22,7 @@ from tinygpu.tune.facts import Group, accesses, folded
 from tinygpu.tune.placed import Placed
 from tinygpu.tune.policy import sort_of
 from tinygpu.tune.predict import predicted
-from tinygpu.tune.rules import matching
+from tinygpu.tune.rules import WIDE, matching
 from tinygpu.tune.state import State
 
 ORDER = ("outer", "block", "time", "register", "wide")  # levels, outermost first
@@ -82,6 +82,10 @@ def _extents(it: Placed, loops: Sequence[Loop], extents: Mapping[str, int]) -> I
     for kind in ROLES:
         mine_ = (f.extent for i, _, f in it.carried("time") if f.extent and role(it, i) == kind)
         yield f"{kind} in tiles of time", log2(prod(mine_))
+    own = [(i, f.extent) for i, _, f in it.carried("time", "register", *WIDE) if f.extent]
+    sides = [log2(prod(n for i, n in own if i == index)) for index in sorted(it.fast & {*extents})]
+    yield "least fast side", min(sides, default=0.0)
+    yield "largest fast side", max(sides, default=0.0)
     yield "beyond", beyond
     yield "lanes", log2(prod(one.extent for one in loops if sort_of(one.level) == "wide"))
     yield "cells", log2(prod(one.extent for one in loops if sort_of(one.level) in ("register", "wide") and one.index in it.outputs))
