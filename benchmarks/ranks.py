@@ -1,7 +1,6 @@
 """How far the order of what is predicted is that of what is timed: footprints, and the learned model on trials that it has not met.
 
-Comes in: `benchmarks/results/trials.jsonl`, trials that were timed in turns with an incumbent on two shared cores, each of another kernel, but for softmax and transpose, of which a CPU runs one
-kernel whatever the machine says, so that there is nothing to order. Goes out: a table, and `benchmarks/results/ranks.json`. The one idea: the trials are committed, so the figures can be had again without a clock.
+Comes in: `benchmarks/results/trials.jsonl`, trials that were timed in turns with an incumbent on two cores, each of another kernel: ops and sizes of which there are thirty. Goes out: a table, and `benchmarks/results/ranks.json`. The one idea: the trials are committed, so the figures can be had again without a clock.
 
     python -m benchmarks.ranks
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from math import exp, log
+from math import exp, log, sqrt
 from random import Random
 from statistics import median
 from typing import Any
@@ -50,14 +50,14 @@ def work(values: Mapping[str, float]) -> float:
 
 
 def samples(rows: Iterable[Mapping[str, Any]], known: dict[str, Sample | None]) -> list[Sample]:
-    """Those of rows of a store that were timed, and of which the op is known; `known` are those that were met before, by key. A time is the ratio of
-    its trial times what the incumbent usually takes there, so the load of a moment is none of its business."""
+    """Those of rows of a store that were timed, and of which the op is known; `known` are those that were met before, by key. A time is the mean,
+    in logarithms, of what was taken and of the ratio times what the incumbent usually takes there: the one is off in a slow moment, the other where only the incumbent was."""
     timed = [row for row in rows if row["ratio"] and row["seconds"] and row["verdict"] == "proved" and row["text"]]
     beside: dict[tuple[Any, ...], list[float]] = {}
     for row in timed:
         beside.setdefault(_against(row), []).append(row["seconds"] / row["ratio"])
     for row in (r for r in timed if r["key"] not in known):
-        known[row["key"]] = _sample(row, row["ratio"] * median(beside[_against(row)]))
+        known[row["key"]] = _sample(row, sqrt(row["seconds"] * row["ratio"] * median(beside[_against(row)])))
     return [one for row in timed if (one := known[row["key"]]) is not None]
 
 
