@@ -92,11 +92,11 @@ def hinted(launch: Launch, clauses: Clauses, op: Op, problems: Problems) -> Laun
 
 
 def _named(kind: type[tree.Prefetch | tree.Stream], clauses: Clauses, op: Op, problems: Problems) -> tuple[str, ...]:
-    side, word = (op.inputs, "name") if kind is tree.Prefetch else (op.outputs, "output")
+    side, message = (op.inputs, "TG186.name") if kind is tree.Prefetch else (op.outputs, "TG186.output")
     known, found = [t.name for t in side if t.shape], dict[str, tree.Prefetch | tree.Stream]()
     for clause in clauses.of(kind):
         if clause.tensor not in known:
-            problems.say(f"TG186.{word}", clause.span, near=known, name=clause.tensor, known=known)
+            problems.say(message, clause.span, near=known, name=clause.tensor, known=known)
         elif clause.tensor in found:
             problems.say("TG186.twice", clause.span, found[clause.tensor].span, name=clause.tensor)
         found[clause.tensor] = clause
