@@ -69,6 +69,8 @@ def _said(node: Any, table: Table) -> Any:
 def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
     """The words that the machine's target does not have, with what to write instead."""
     cpu = machine.arch == CPU
+    parts = (part for part in machine.clauses if isinstance(part, tree.LaunchClause))
+    clauses = (*machine.clauses, *(clause for part in parts for clause in part.clauses))
     for node in nodes(machine.clauses):
         match node:
             case tree.Level(word) | tree.Own(word) | tree.For(sort=word) | tree.Array(word) | tree.Stage(space=word):
@@ -77,7 +79,7 @@ def strange(machine: tree.Machine) -> Iterator[tuple[str, Span, str]]:
                     yield word, node.span, f"write {instead[word]}"
             case tree.Keep(space=word) if word in CELLS and not cpu:
                 yield word, node.span, f"write {CELLS[word]}"
-            case tree.Stream() if not cpu and node in machine.clauses:
+            case tree.Stream() if not cpu and node in clauses:  # and not a step
                 yield "stream", node.span, "leave it out: what is stored once leaves the caches first"
             case tree.Prefetch() if not cpu:
                 yield "prefetch", node.span, "stage a tile with a ring of slots and async copies, or say it in a program"
