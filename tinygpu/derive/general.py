@@ -13,7 +13,8 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import Any, NoReturn
 
-from tinygpu.category.term import INDEX, Const, Term, Var, apply
+from tinygpu.category.term import INDEX, App, Const, Fold, Read, Term, Var, apply
+from tinygpu.category.text import text
 from tinygpu.diagnostic import Span, TinygpuError
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass, fields, is_dataclass, replace
@@ -61,10 +62,9 @@ class Several:
     def differ(self, parts: Sequence[Any]) -> NoReturn:
         """Says that the program has another form at another point."""
         other = next((n for n, part in enumerate(parts) if part != parts[0] and _named(part) != _named(parts[0])), 1)
-        there = " and ".join(self.at(n) for n in (0, other))
-        what = " and ".join(_named(parts[n]) for n in (0, other))
+        there = ", ".join(f"at {self.at(n)} it has {_named(parts[n])}" for n in (0, other))
         title = f"the program of {', '.join(self.names)} is another one at other numbers"
-        label = f"at {there} it has {what}, and what gives all of these is not seen"
+        label = f"{there}, and what gives all of these is not seen"
         raise TinygpuError.of("TG168", title, self.span, label, APART)
 
     def at(self, number: int) -> str:
@@ -73,10 +73,19 @@ class Several:
 
 
 def _named(part: Any) -> str:
-    """What differs, in few words."""
-    if isinstance(part, Const):
-        return str(part.value)
-    return f"{len(part)} parts" if isinstance(part, tuple) else f"a {type(part).__name__}" if is_dataclass(part) else f"{part}"
+    """What differs, in few words and those of the language.
+
+    >>> _named(Var("T") < 3), _named(Const(True, "bool")), _named((1, 2))
+    ('T < 3', 'true', '2 parts')
+    """
+    match part:
+        case bool(value) | Const(bool(value)):
+            return str(value).lower()
+        case Var() | Const() | App() | Read() | Fold():
+            return text(part)
+        case tuple():
+            return f"{len(part)} parts"
+    return f"a step {type(part).__name__.lower()}" if is_dataclass(part) else f"{part}"
 
 
 def products(several: Several) -> Iterator[tuple[Term, tuple[int, ...]]]:
