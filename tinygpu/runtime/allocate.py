@@ -6,6 +6,7 @@ Comes in: views, a dtype and a shape. Goes out: a view of a new array, or elemen
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from typing import Any
 
@@ -13,6 +14,9 @@ import numpy as np
 
 from tinygpu.runtime.cuda import _stream_of
 from tinygpu.runtime.views import _HELD, _OTHERS, _fail, _View, _view
+
+_LINE = 64  # bytes
+_MANY = 1 << 14
 
 
 def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: tuple[int, ...], stream: Any) -> _View:
@@ -23,7 +27,7 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     kind = _HELD[dtype][0][0]
     if like is None or like.family == "numpy":
         try:
-            made: Any = np.empty(shape, _numpy_dtype(kind))
+            made: Any = _lined(shape, _numpy_dtype(kind))
         except ValueError:  # numpy's limit of what an array may be; memory that there is not is a MemoryError
             _fail(ValueError, "TG810", function, f"too large: {name} would be an array of shape {shape}")
     elif like.family == "torch":
@@ -45,6 +49,16 @@ def _allocate(function: str, name: str, like: _View | None, dtype: str, shape: t
     else:
         _fail(TypeError, "TG811", function, f"cannot make arrays of {like.family}: pass out= with one for {name}")
     return _view(function, name, made, dtype, "its own", len(shape))
+
+
+def _lined(shape: tuple[int, ...], kind: Any) -> Any:
+    """An array of numpy; one of many elements begins at a line of the caches, so that no vector of it lies in two."""
+    length = math.prod(shape) * kind.itemsize
+    if length < _MANY:
+        return np.empty(shape, kind)
+    held = np.empty(length + _LINE, np.uint8)
+    start = -int(held.__array_interface__["data"][0]) % _LINE
+    return held[start : start + length].view(kind).reshape(shape)
 
 
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:

@@ -32,6 +32,7 @@ from tinygpu.schedule.scope import declared
 from tinygpu.schedule.tile import tile_of
 from tinygpu.schedule.tiled import Tiled
 from tinygpu.schedule.turn import sides_of, turn_of, turned
+from tinygpu.schedule.unmasked import unmasked
 
 
 def on_cpu(program: Program) -> Iterator[Program]:
@@ -56,9 +57,9 @@ def tiled(program: Program) -> bool:
 
 
 def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | None = None) -> Launch:
-    """One launch; itself where its threads cooperate. Cells get names that are `fresh` in the program."""
+    """One launch; in its own order where its threads or the parts of its core cooperate. Cells get names that are `fresh` in the program."""
     if cooperates(launch):
-        return launch
+        return launch if launch.block else replace(launch, body=unmasked(launch.body))
     if not program.op.states:  # what a state is in each turn is the induction; else the proof needs no help
         launch = replace(launch, body=map_steps(launch.body, lambda step: () if isinstance(step, Fact) else (step,)))
     fresh, (ahead, leaving, launch) = fresh or supply(program), without_hints(launch)
@@ -72,7 +73,7 @@ def laid_out(program: Program, launch: Launch, fresh: Callable[[str], str] | Non
         left = {space.name for space in program.workspaces}
         long = {name: shape for name, shape in shapes.items() if name not in left}
         made = Points(shapes, long, solve(program.op)[1], ahead, leaving, fresh).launch(nest)
-    return replace(made, body=declared(made.body, fresh), span=launch.span, turns=launch.turns)
+    return replace(made, body=unmasked(declared(made.body, fresh)), span=launch.span, turns=launch.turns)
 
 
 def supply(program: Program) -> Callable[[str], str]:

@@ -44,22 +44,22 @@ def interior(nest: Nest, lane: Axis) -> Interior | None:
     highs: dict[Term, None] = {}
     outer: dict[Term, None] = {}
     facts: dict[Term, None] = {}
-    for condition, loops in _conditions(nest.body):
-        worst = _worst(condition, loops)
+    for condition, loops in conditions(nest.body):
+        least = worst(condition, loops)
         begins = any(is_long(axis) and limit(positive(condition), axis.name) is not None for axis in loops[-1:])
-        if worst is None or begins:  # where a long loop begins or ends is no test
+        if least is None or begins:  # where a long loop begins or ends is no test
             continue
-        if (end := limit(worst, lane.name)) is not None:
+        if (end := limit(least, lane.name)) is not None:
             (lows if end[0] > 0 else highs)[end[1]] = None
-        elif stride(worst, lane.name)[0] == {}:
-            outer[App("gt", (term(worst), Const(0)), BOOL)] = None
+        elif stride(least, lane.name)[0] == {}:
+            outer[App("gt", (term(least), Const(0)), BOOL)] = None
         else:
             continue
         facts[condition] = None
     return Interior(tuple(lows), tuple(highs), tuple(outer), assume(nest.body, facts)) if facts else None
 
 
-def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
+def conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
     """The parts of every condition that reads nothing, with the loops around it; none of those that say with cells where loops begin and end."""
     cells = {s.name for s in arrays_in(body) if not s.extents}
     for site in sites(body):
@@ -70,7 +70,7 @@ def _conditions(body: Body) -> Iterator[tuple[Term, tuple[Axis, ...]]]:
         yield from ((part, loops) for guard in whole for part in conjuncts(guard) if not reads(part) and variables(part))
 
 
-def _worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
+def worst(condition: Term, loops: tuple[Axis, ...]) -> Polynomial | None:
     """The smallest value of `p` over the loops, where `condition ⇔ p > 0`."""
     p = positive(condition)
     for axis in loops:
