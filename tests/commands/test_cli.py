@@ -36,6 +36,12 @@ def test_json_of_check_has_machines_and_diagnostics(run):
     assert len(next(m for m in found["machines"] if m["verdict"] == "proved")["proof"]) == 64
 
 
+def test_what_two_files_say_alike_is_refuted_in_each(run):
+    Path("again.tgpu").write_text("\n\n" + Path("refuted.tgpu").read_text())
+    out = run("check", "refuted.tgpu", "again.tgpu", "--jobs", "1")[1]
+    assert re.findall(r"--> (\S+)", out) == ["refuted.tgpu:6:5", "again.tgpu:8:5"]
+
+
 @pytest.mark.parametrize("style", ["json", "sarif"])
 def test_errors_of_the_command_line_are_documents_too(run, style):
     code, out, _ = run("check", "gone.tgpu", "--output-format", style)

@@ -20,6 +20,7 @@ from tinygpu.commands.families import Proved, check_family, families, family_lin
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress, processes
+from tinygpu.commands.watch import is_news, store_of, watch
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
@@ -43,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-test", metavar="FILE", help="write what is refuted as a test for pytest, which fails until it is repaired"
     )
+    parser.add_argument(
+        "--changed", action="store_true", help="prove what has no verdict yet; those of earlier runs are shown as kept"
+    )
+    parser.add_argument("--watch", action="store_true", help="as --changed, again whenever a file changes, until Ctrl-C")
+    parser.set_defaults(again=False)
     parser.add_argument("--notes", action="store_true", help="say too what makes a machine slower than it need be (TG6)")
     add_jobs(parser)
     parser.add_argument("--budget", type=int, default=None, metavar="STEPS", help="solver steps for one obligation")
@@ -54,6 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     known_property(arguments)
     if not arguments.paths:
         raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
+    return watch(arguments, check) if arguments.watch else check(arguments)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """All once: `arguments → exit code`."""
     paths, named, numbers = settled_words(arguments.paths)
     specs, sources, problems = load_all(paths)
     arguments.machine = [*arguments.machine, *named]
@@ -67,31 +78,33 @@ def run(arguments: argparse.Namespace) -> int:
     headings = (*(theorems.heading(t) for _, t in stated), *(f.heading for _, f in free))
     width = max(width_of(m for _, m in machines), *map(len, headings), 0)
     keep = keeper(arguments)
-    whole = keep is not None or arguments.notes or arguments.why is not None or arguments.as_test is not None
+    proofs = keep is not None or arguments.why is not None or arguments.as_test is not None
+    store, whole = store_of(arguments, proofs), proofs or arguments.notes
     judged, believed, proved = list[Judged](), list[Believed](), list[Proved]()
-    light = judge_light(machines, arguments.budget, hashed, 1 if whole else processes(arguments.jobs), arguments.time)
+    jobs, limits = 1 if whole else processes(arguments.jobs), (arguments.budget, arguments.time)
+    light = store.machines(machines, jobs) if store else judge_light(machines, limits[0], hashed, jobs, limits[1])
     with Progress() as now:
         for spec, theorem in stated:
             now(f"checking {theorem.name}")
-            believed.append(theorems.judge(spec.path, theorem, arguments.budget, arguments.time))
+            believed.append(store.stated(spec, theorem) if store else theorems.judge(spec.path, theorem, *limits))
             if keep is not None:
                 keep(spec, believed[-1])
-            if style == "human":
+            if style == "human" and is_news(arguments, believed[-1]):
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
                 asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
                 because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
         for spec, family in free:
             now(f"checking {family.title}")
-            proved.append(check_family(spec.path, family, arguments.budget, arguments.time))
-            if style == "human":
+            proved.append(store.family(spec, family) if store else check_family(spec.path, family, *limits))
+            if style == "human" and is_news(arguments, proved[-1]):
                 told(family_line(proved[-1], width), proved[-1].diagnostics, sources)
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
-            one = judge(spec.path, machine, arguments.budget, hashed, arguments.time) if whole else next(light)
+            one = judge(spec.path, machine, limits[0], hashed, limits[1]) if whole and not store else next(light)
             judged.append(noted(one) if arguments.notes else one)
             if keep is not None:
                 keep(spec, one)
-            if style == "human":
+            if style == "human" and is_news(arguments, one):
                 tell(judged[-1], width, arguments.why, sources)
     finish(judged, believed, proved, problems, style, sources)
     if arguments.as_test is not None:
@@ -245,37 +258,35 @@ def finish(
     sources: dict[str, str],
 ) -> None:
     """What comes after the last machine: the count for a person, the whole document for a machine."""
-    said = [one.diagnostics for one in believed] + [one.diagnostics for one in proved] + [one.diagnostics for one in judged]
-    found = (*problems, *(d for each in said for d in each))
+    every: tuple[Believed | Proved | Judged, ...] = (*believed, *proved, *judged)
+    found = (*problems, *(d for one in every for d in one.diagnostics))
     match style:
         case "human":
             show(problems, style, sources)
-            stated = (
-                (what, [t.word for t in believed if t.of_sizes is of])
-                for what, of in (("lemmas and theorems", False), ("choices", True))
+            rows: tuple[tuple[str, Sequence[Believed | Proved | Judged]], ...] = (
+                ("lemmas and theorems", [t for t in believed if not t.of_sizes]),
+                ("choices", [t for t in believed if t.of_sizes]),
+                ("families", proved),
+                ("machines", judged),
             )
-            for what, words in (*stated, ("families", [f.word for f in proved]), ("machines", [j.word for j in judged])):
+            for what, ones in rows:
+                words, kept = [one.word for one in ones], sum(one.kept for one in ones)
                 counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
                 if len(words) > 1:
-                    print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
+                    said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+                    print(f"{len(words)} {what}: {said}{f' ({kept} of these kept)' if kept else ''}")
         case "json":
             named = (
                 ("theorems", [t.row for t in believed if not t.of_sizes]),
                 ("choices", [t.row for t in believed if t.of_sizes]),
             )
-            rows = {name: several for name, several in named if several}
-            rows |= {"families": [one.row for one in proved]} if proved else {}
-            print_json({**rows, "machines": [as_row(j) for j in judged]}, found)
+            others = {name: several for name, several in named if several}
+            others |= {"families": [one.row for one in proved]} if proved else {}
+            print_json({**others, "machines": [as_row(j) for j in judged]}, found)
         case "concise":
-            for t in believed:
-                if t.word == "proved":
-                    print(f"{t.path}: proved {theorems.heading(t.theorem)}")
-            for one in proved:
+            for one in every:
                 if one.word == "proved":
-                    print(f"{one.path}: proved {one.family.heading}")
-            for j in judged:
-                if j.word == "proved":
-                    print(f"{j.path}: proved {j.machine.heading}")
+                    print(f"{one.path}: proved {one.heading}{' (kept)' * one.kept}")
             print(report(found, sources, style), end="\n" if found else "")
         case _:
             show(found, style, sources)
@@ -286,4 +297,4 @@ def as_row(judged: Judged) -> dict[str, object]:
     machine, facts = judged.machine, parts(judged.facts) if judged.facts else {}
     row = {"file": judged.path, "machine": machine.title, "op": machine.op.name, "verdict": judged.word}
     row |= {"via": machine.op.via.name} if machine.op.via else {}
-    return {**row, "seconds": round(judged.seconds, 4), **facts}
+    return {**row, **({"kept": True} if judged.kept else {}), "seconds": round(judged.seconds, 4), **facts}

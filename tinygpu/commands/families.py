@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
+from tinygpu.category.node import forget
 from tinygpu.category.term import text
 from tinygpu.commands.specs import without_numbers, words
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A family and what came of checking it: one of the words of a machine."""
+    """A family and what came of checking it: one of the words of a machine. One that is `kept` is the verdict of an earlier process."""
 
     path: str
     family: Skeleton
@@ -34,13 +35,27 @@ class Proved:
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
     found: Family | None = field(default=None, repr=False)
+    sizes: str = ""
+    obligations: int = 0
+    kept: bool = False
+
+    @property
+    def heading(self) -> str:
+        """What it is, and of what."""
+        return self.family.heading
 
     @property
     def row(self) -> dict[str, object]:
         """As plain data."""
         row = {"file": self.path, "family": self.family.title, "op": self.family.op.name, "verdict": self.word}
         numbers = {"numbers": [one.written for one in self.family.numbers], "where": [*asked(self.family)]}
-        return {**row, **numbers, "seconds": round(self.seconds, 4), "obligations": len(self.found.theorems) if self.found else 0}
+        return {
+            **row,
+            **numbers,
+            **({"kept": True} if self.kept else {}),
+            "seconds": round(self.seconds, 4),
+            "obligations": self.obligations,
+        }
 
 
 def asked(family: Skeleton) -> tuple[str, ...]:
@@ -62,6 +77,7 @@ def check_family(path: str, family: Skeleton, budget: int | None = None, limit: 
     from tinygpu.proof.family import EFFORT
 
     start = time.perf_counter()
+    forget()
     try:
         found = pipeline.timely(limit, family, partial(proved_everywhere, family, EFFORT if budget is None else budget))
     except TinygpuError as error:
@@ -76,23 +92,28 @@ def check_family(path: str, family: Skeleton, budget: int | None = None, limit: 
             return Proved(path, family, "refuted", (diagnostic,), seconds)
         case pipeline.Unknown(_, diagnostics):
             return Proved(path, family, "unknown", diagnostics, seconds)
-    return Proved(path, family, "proved", (), seconds, found)
+    return Proved(path, family, "proved", (), seconds, found, for_all(family, found), len(found.theorems))
 
 
 def family_line(one: Proved, width: int) -> str:
     """`proved   tile : matmul    all M, K, N, and all T >= 1 with T*T <= 1024  (43 obligations; …, 0.31 s)`."""
+    said = f"{one.word:<8} {one.family.heading:<{width}}"
+    if one.word != "proved":
+        return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
+    spent = "kept" if one.kept else f"{one.seconds:.2f} s"
+    return f"{said}  {one.sizes}  ({one.obligations} obligations, those of a point are asked at each, {spent})"
+
+
+def for_all(family: Skeleton, found: Family) -> str:
+    """`all M, K, N; all T >= 1 with T*T <= 1024`: for which sizes and numbers it is proved."""
     from tinygpu.proof.summary import sizes
 
-    said = f"{one.word:<8} {one.family.heading:<{width}}"
-    if one.found is None:
-        return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
-    names = {*one.family.names}
-    program = one.found.program
+    names = {*family.names}
+    program = found.program
     op = replace(program.op, sizes=tuple(s for s in program.op.sizes if s not in names))
-    whole = sizes(replace(program, op=op, where=tuple(w for w in program.where if w not in one.family.where)))
-    more = " and ".join(asked(one.family))
-    numbers = ", ".join(n.written for n in one.family.numbers) + (f" with {more}" if more else "")
-    return f"{said}  {whole}; all {numbers}  ({len(one.found.theorems)} obligations, those of a point are asked at each, {one.seconds:.2f} s)"
+    whole = sizes(replace(program, op=op, where=tuple(w for w in program.where if w not in family.where)))
+    more = " and ".join(asked(family))
+    return f"{whole}; all {', '.join(n.written for n in family.numbers)}{f' with {more}' if more else ''}"
 
 
 def pointed(specs: Sequence[Loaded], given: Mapping[str, int], names: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, int]]:

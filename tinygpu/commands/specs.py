@@ -39,7 +39,7 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A machine and what came of checking it: `proved`, `refuted`, `unknown`, or `error` with the diagnostics of a machine that has no
-    program. The verdict itself stays in the process that found it."""
+    program. The verdict itself stays in the process that found it; one that is `kept` is of an earlier process."""
 
     path: str
     machine: Machine
@@ -48,6 +48,12 @@ class Judged:
     seconds: float
     facts: Facts | None = None
     verdict: Verdict | None = None
+    kept: bool = False
+
+    @property
+    def heading(self) -> str:
+        """What it is, and of what."""
+        return self.machine.heading
 
 
 def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
@@ -214,9 +220,10 @@ def line(judged: Judged, width: int) -> str:
     """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
     said = f"{judged.word:<8} {judged.machine.heading:<{width}}"
     if judged.facts is not None:
-        said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {judged.seconds:.2f} s)"
+        spent = "kept" if judged.kept else f"{judged.seconds:.2f} s"
+        said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {spent})"
     elif judged.diagnostics:
-        said += f"  {judged.diagnostics[0].headline}"
+        said += f"  {judged.diagnostics[0].headline}{'  (kept)' * judged.kept}"
     return said
 
 

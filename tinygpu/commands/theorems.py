@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A theorem, or a choice, and what came of checking it; where it is proved, by which laws, with which obligations beside."""
+    """A theorem, or a choice, and what came of checking it; where it is proved, by how many instances of laws, with how many obligations beside. One that is
+    `kept` is the verdict of an earlier process."""
 
     path: str
     theorem: Claimed
@@ -31,11 +32,13 @@ class Believed:
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
     found: Known | None = field(default=None, repr=False)
+    counts: tuple[int, int] = (0, 0)
+    kept: bool = False
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """Instances of laws, and obligations."""
-        return (sum(n for _, n in self.found.laws), len(self.found.claims)) if self.found else (0, 0)
+    def heading(self) -> str:
+        """What it is, and of what."""
+        return heading(self.theorem)
 
     @property
     def of_sizes(self) -> bool:
@@ -46,7 +49,11 @@ class Believed:
     def row(self) -> dict[str, object]:
         """As plain data."""
         one, (laws, obligations) = self.theorem, self.counts
-        found: dict[str, object] = {"verdict": self.word, "seconds": round(self.seconds, 4)}
+        found: dict[str, object] = {
+            "verdict": self.word,
+            "seconds": round(self.seconds, 4),
+            **({"kept": True} if self.kept else {}),
+        }
         if isinstance(one, Choice):
             cases = [{"machine": b.machine.name, "where": [text(guard) for guard in b.where]} for b in one.branches]
             return {"file": self.path, "choice": one.name, "op": one.said, **found, "obligations": obligations, "cases": cases}
@@ -75,7 +82,8 @@ def judge(path: str, theorem: Claimed, budget: int | None = None, limit: float =
     seconds = time.perf_counter() - start
     if isinstance(found, Diagnostic):
         return Believed(path, theorem, found.verdict, (found,), seconds)
-    return Believed(path, theorem, "proved", getattr(found, "dead", ()), seconds, found)
+    counts = sum(n for _, n in found.laws), len(found.claims)
+    return Believed(path, theorem, "proved", getattr(found, "dead", ()), seconds, found, counts)
 
 
 def heading(theorem: Claimed) -> str:
@@ -87,11 +95,10 @@ def line(one: Believed, width: int) -> str:
     """`proved   flash : attention == attention_flash    all Q, K, D, E  (14 laws, 3 obligations, 0.03 s)`."""
     said = f"{one.word:<8} {heading(one.theorem):<{width}}"
     if one.word != "proved":
-        return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
+        return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
     laws, obligations = one.counts
-    return (
-        f"{said}  {one.theorem.sizes}  ({'' if one.of_sizes else f'{laws} laws, '}{obligations} obligations, {one.seconds:.2f} s)"
-    )
+    spent = "kept" if one.kept else f"{one.seconds:.2f} s"
+    return f"{said}  {one.theorem.sizes}  ({'' if one.of_sizes else f'{laws} laws, '}{obligations} obligations, {spent})"
 
 
 def reasons(one: Believed) -> list[str]:
