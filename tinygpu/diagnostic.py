@@ -7,6 +7,7 @@ The one idea: every stage raises or returns this value and nothing else, so no t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tinygpu.record import dataclass, field
@@ -54,8 +55,31 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Fix:
+    """A help that may be done at once: `text` for the characters of `span`, or for the `word` that first stands there."""
+
+    title: str
+    span: Span
+    text: str
+    word: str = ""
+
+    def place(self, whole: str) -> tuple[int, int] | None:
+        """The characters of the whole text that it is for; None where the word is not there.
+
+        >>> Fix("", Span("f", 0, 9), "y", "x").place("max(x, 0)")
+        (4, 5)
+        """
+        start, end = self.span.start, self.span.end
+        if not self.word:
+            return start, end
+        found = re.search(rf"\b{re.escape(self.word)}\b", whole[start:end])
+        return (start + found.start(), start + found.end()) if found else None
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message. `verdict` is `error` (bad input), `refuted`, `unknown`, `warning`, `note`; the first label is the place that is wrong."""
+    """One message. `verdict` is `error` (bad input), `refuted`, `unknown`, `warning`, `note`; the first label is the place that is wrong. Helps that say
+    exactly what to write are `fixes` too."""
 
     code: str
     title: str
@@ -64,6 +88,7 @@ class Diagnostic:
     case: Case | None = None
     notes: tuple[str, ...] = ()
     helps: tuple[str, ...] = field(default=())
+    fixes: tuple[Fix, ...] = ()
 
     @property
     def span(self) -> Span:

@@ -13,7 +13,7 @@ from tinygpu.category.carrier import lifted as lift
 from tinygpu.category.dtype import NEAR
 from tinygpu.category.monoid import SCALARS, Carrier
 from tinygpu.category.term import BOOL, DTYPES, FUNCTIONS, INDEX, SHUFFLES, App, Term, apply, pack, part
-from tinygpu.diagnostic import Span
+from tinygpu.diagnostic import Fix, Span
 from tinygpu.model.dtype import LITERAL, meet, not_offered, offered, settle
 from tinygpu.model.functions import OWN, converted
 from tinygpu.model.problems import UNKNOWN, WRONG
@@ -46,7 +46,9 @@ def may_call(name: str, expr: tree.Call, scope: Scope) -> bool:
         known = (*CALLS, *(() if scope.place == OUTSIDE else SHUFFLES), *SCALARS, *scope.monoids, *scope.defs)
         path = of_the_library().get(name, "")
         message = "TG107.tensor" if name in scope.tensors else "TG107.library" if path else "TG107.function"
-        problems.say(message, expr.span, near=() if message != "TG107.function" else known, name=name, known=NAMED, path=path)
+        near = () if message != "TG107.function" else known
+        fixes = (Fix(f'import "{path}"', Span(expr.span.file), f'import "{path}"\n'),) * (message == "TG107.library")
+        problems.say(message, expr.span, near=near, fixes=fixes, name=name, known=NAMED, path=path)
         return False
     least, most, message = TAKES.get(name, (1, 1, "TG125.one"))
     if not least <= given <= most:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from tinygpu.category.term import Const, text
-from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
+from tinygpu.diagnostic import Diagnostic, Fix, Label, Span, TinygpuError
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax.grammar import read_grammar_file
 
@@ -51,6 +51,7 @@ class Problems:
         near: Any = (),
         verdict: Any = "error",
         once: Any = False,
+        fixes: tuple[Fix, ...] = (),
         **words: object,
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them
@@ -59,12 +60,16 @@ class Problems:
         said = {word: _said(one) for word, one in words.items()}
         title, here, help, *labels = (part.format(**said) for part in messages()[code][name])
         found = [place if isinstance(place, Label) else Label(place, labels[at]) for at, place in enumerate(places) if place]
-        help = (suggestion(said["name"], near) if near else "") or help
+        near_one = closest(said["name"], near) if near else said.get("alias", "")
+        help = did_you_mean(near_one) or help
         if once and any(d.title == title for d in self.found):
             self.told += 1
             return WRONG  # where it stands first says enough
         notes = (self.note,) if self.note else ()
-        self.take(Diagnostic(code, title, (Label(span, here), *found), verdict, notes=notes, helps=(help,) if help else ()))
+        fixes = (Fix(help, span, near_one, said["name"]),) if near_one else fixes
+        self.take(
+            Diagnostic(code, title, (Label(span, here), *found), verdict, notes=notes, helps=(help,) if help else (), fixes=fixes)
+        )
         return WRONG
 
     def take(self, diagnostic: Diagnostic) -> None:
@@ -116,12 +121,22 @@ def head(span: Span, text: str) -> Span:
     return replace(span, end=span.start + length, end_line=span.line, end_column=span.column + length)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """A known name that is close to a mistyped one, as a help; empty if there is none."""
+def closest(name: str, known: Iterable[str]) -> str:
+    """A known name that is close to a mistyped one; empty if there is none."""
     from difflib import get_close_matches  # late, as above
 
     close = get_close_matches(name, sorted(set(known)), 1, 0.6)
-    return f"did you mean {close[0]}?" if close else ""
+    return close[0] if close else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A known name that is close to a mistyped one, as a help; empty if there is none."""
+    return did_you_mean(closest(name, known))
+
+
+def did_you_mean(name: str) -> str:
+    """The help that a name is; empty if there is none."""
+    return f"did you mean {name}?" if name else ""
 
 
 def counted(number: int, word: str) -> str:

@@ -58,6 +58,7 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "counterexample": None if case is None else [{"name": name, "values": list(values)} for name, values in case.rows],
         "notes": list(diagnostic.notes),
         "helps": list(diagnostic.helps),
+        "fixes": [{"title": fix.title, **placed(fix.span), "text": fix.text, "word": fix.word} for fix in diagnostic.fixes],
     }
 
 

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tinygpu.diagnostic import Case, Diagnostic, Label, Span
+from tinygpu.diagnostic import Case, Diagnostic, Fix, Label, Span
 from tinygpu.model.choice import Choice, Claimed
 from tinygpu.model.free import Skeleton
 from tinygpu.model.imports import Files
@@ -169,7 +169,8 @@ def _absolute(place: Relative, anchors: tuple[Anchor, ...]) -> Span:
 def _plain(one: Diagnostic, anchors: tuple[Anchor, ...]) -> dict[str, Any]:
     """A message as plain data."""
     labels = [(_relative(label.span, anchors), label.text) for label in one.labels]
-    return parts(one) | {"labels": labels, "case": one.case and one.case.rows}
+    fixes = [(fix.title, _relative(fix.span, anchors), fix.text, fix.word) for fix in one.fixes]
+    return parts(one) | {"labels": labels, "fixes": fixes, "case": one.case and one.case.rows}
 
 
 def _made(row: Mapping[str, Any], anchors: tuple[Anchor, ...]) -> Kept:
@@ -178,5 +179,6 @@ def _made(row: Mapping[str, Any], anchors: tuple[Anchor, ...]) -> Kept:
         labels = tuple(Label(_absolute(place, anchors), text) for place, text in one["labels"])
         case = one["case"] and Case(tuple((name, tuple(values)) for name, values in one["case"]))
         lists = {name: tuple(one[name]) for name in ("notes", "helps")}
-        said.append(Diagnostic(**{**one, **lists, "labels": labels, "case": case}))
+        fixes = tuple(Fix(title, _absolute(place, anchors), text, word) for title, place, text, word in one["fixes"])
+        said.append(Diagnostic(**{**one, **lists, "labels": labels, "fixes": fixes, "case": case}))
     return Kept(**{**row, "counts": tuple(row["counts"]), "diagnostics": tuple(said)})

@@ -51,7 +51,8 @@ def _unclosed(place: Stop, source: Source) -> Diagnostic | None:
             return at_word(source, "TG003", f"`{token.text}` closes nothing", token, help=help)
         other = Label(source.span(opener.start, opener.end), f"`{opener.text}` is open here")
         title = f"`{opener.text}` is {'never closed' if token.kind == '}' else f'closed by `{token.text}`'}"
-        return after_previous(source, "TG003", title, place, f"`{CLOSERS[opener.kind]}` is missing", "", other)
+        closer = CLOSERS[opener.kind]
+        return after_previous(source, "TG003", title, place, f"`{closer}` is missing", "", other, write=closer)
     if opener is None or not _never_closed(place, source):
         return None
     closer = CLOSERS[opener.kind]
@@ -133,7 +134,7 @@ def _misspelt(place: Stop, source: Source) -> Diagnostic | None:
             after = advance(before, name)
             if after is not None and reach(after, ahead) >= min(4, len(ahead)):
                 title, text = f"{name_of(token)} is no word of the language", f"here could stand {describe(could)}"
-                return at_word(source, "TG001", title, token, text, f"did you mean `{name}`?")
+                return at_word(source, "TG001", title, token, text, f"did you mean `{name}`?", name)
     return None
 
 
@@ -149,7 +150,14 @@ def _missing(place: Stop, source: Source) -> Diagnostic | None:
         return None
     either = "an operator or " if wanted in (NEWLINE, ",") and "*" in place.accepted else ""
     words = either + KINDS.get(wanted, f"`{wanted}`")
-    return after_previous(source, "TG001", f"{words} is missing before {name_of(place.token)}", place, "it is missing here")
+    return after_previous(
+        source,
+        "TG001",
+        f"{words} is missing before {name_of(place.token)}",
+        place,
+        "it is missing here",
+        write=wanted * (wanted not in KINDS),
+    )
 
 
 def _general(place: Stop, source: Source) -> Diagnostic:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.diagnostic import Diagnostic, Fix, Label, Span
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax.grammar import END, read_grammar_file, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token, scan, significant
@@ -153,22 +153,27 @@ def describe(names: frozenset[str], limit: int = 6) -> str:
     return " or ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
-def at_word(source: Source, code: str, title: str, token: Token, text: str = "", help: str = "") -> Diagnostic:
-    """A diagnostic that points at a word."""
-    return Diagnostic(code, title, (Label(source.span(token.start, token.end), text),), helps=(help,) * bool(help))
+def at_word(
+    source: Source, code: str, title: str, token: Token, text: str = "", help: str = "", write: str | None = None
+) -> Diagnostic:
+    """A diagnostic that points at a word, and what to `write` in its place."""
+    span = source.span(token.start, token.end)
+    fixes = () if write is None else (Fix(help or title, span, write),)
+    return Diagnostic(code, title, (Label(span, text),), helps=(help,) * bool(help), fixes=fixes)
 
 
 def after_previous(
-    source: Source, code: str, title: str, place: Stop, text: str = "", help: str = "", *labels: Label
+    source: Source, code: str, title: str, place: Stop, text: str = "", help: str = "", *labels: Label, write: str = ""
 ) -> Diagnostic:
-    """A diagnostic that points just behind the previous word."""
+    """A diagnostic that points just behind the previous word, and what to `write` there."""
     end = place.previous.end if place.previous else 0
     here = source.span(end, end)
     span = Span(here.file, end, min(end + 1, len(source.text)), here.line, here.column, here.line, here.column + 1)
     token = place.token
     if token.kind not in (NEWLINE, END, "}") and token.start > end + 1:
         labels = (*labels, Label(source.span(token.start, token.end), f"{name_of(token)} cannot stand here"))
-    return Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) * bool(help))
+    fixes = (Fix(help or f"insert `{write}`", here, write),) * bool(write)
+    return Diagnostic(code, title, (Label(span, text), *labels), helps=(help,) * bool(help), fixes=fixes)
 
 
 # ── known mistakes ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,6 +196,7 @@ class Mistake:
     of: tuple[str, ...] = ()
     point: str = "after"
     words: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
     states: frozenset[int] | None = None
 
 
@@ -225,11 +231,16 @@ def known(place: Stop, source: Source) -> Diagnostic | None:
             title, help = (_fill(text, place) for text in (mistake.title, mistake.help))
             token = place.previous if mistake.point == "before" and place.previous else place.token
             close = get_close_matches(token.text, mistake.words, 1)
-            helps = (f"did you mean `{close[0]}`?",) if close else (help,)
             if mistake.point == "after":
-                return replace(after_previous(source, mistake.code, title, place), helps=helps)
-            return replace(at_word(source, mistake.code, title, token), helps=helps)
+                return replace(after_previous(source, mistake.code, title, place), helps=(help,))
+            write = close[0] if close else _instead(mistake, place.token)
+            return at_word(source, mistake.code, title, token, "", f"did you mean `{close[0]}`?" if close else help, write)
     return None
+
+
+def _instead(mistake: Mistake, token: Token) -> str | None:
+    """What an editor may write for a word that was found, if that is known."""
+    return next((text for word, text in zip(mistake.found, mistake.write, strict=False) if word in _names(token)), None)
 
 
 def _fill(text: str, place: Stop) -> str:
