@@ -42,7 +42,7 @@ def binders(part: object) -> Iterator[tuple[str, str, Span]]:
                 | tree.Sized(name)
                 | tree.For(name)
                 | tree.Turn(name)
-                | tree.Array(name)
+                | tree.Array(_, name)
                 | tree.Fragment(name)
                 | tree.Param(name)
             ):

@@ -51,7 +51,7 @@ class Problems:
         near: Any = (),
         verdict: Any = "error",
         once: Any = False,
-        fixes: tuple[Fix, ...] = (),
+        fixes: Any = (),
         **words: object,
     ) -> Const:
         """Records a message: `span` is what is wrong, `places` are what its labels point at, `words` fill its braces, names as people list them

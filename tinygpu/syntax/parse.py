@@ -138,6 +138,7 @@ BUILD: Mapping[str, Build] = {
 }
 
 
+DECLARATION = re.compile(r"^(?:op|machine|choice|theorem|lemma|scheme|monoid|param|def|import|instruction)\b", re.MULTILINE)
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
 
@@ -185,9 +186,7 @@ def _bearable(source: Source, begin: int) -> Iterator[Token]:
 def _next_declaration(text: str, offset: int, begin: int) -> int | None:
     """Where to read on after a mistake: the next declaration at the start of a line, behind `begin`; it may be the mistake's own line."""
     line = text.rfind("\n", 0, offset) + 1
-    match = re.compile(r"^(?:op|machine|choice|theorem|lemma|scheme|monoid|param|def|import)\b", re.MULTILINE).search(
-        text, max(line, begin + 1)
-    )
+    match = DECLARATION.search(text, max(line, begin + 1))
     return match and match.start()
 
 

@@ -7,7 +7,7 @@ answer about a place is tried on the parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lark import Token as Terminal
@@ -64,10 +64,19 @@ def run(tokens: Iterable[Token], parser: Parser) -> Any:
 def trace(tokens: Iterable[Token]) -> Parser:
     """The parser after words that are known to be accepted. It builds nothing, and so do its copies."""
     parser = at_start()
+    for _ in walked(tokens, parser):
+        pass
+    return parser
+
+
+def walked(tokens: Iterable[Token], parser: Parser | None = None) -> Iterator[tuple[Token, str]]:
+    """Words that are known to be accepted, each with the grammar's symbol of it."""
+    parser, grammar = parser or at_start(), shipped_parser()
     parser.parser_state.parse_conf.callbacks = {}
     for token in tokens:
-        parser.feed_token(Terminal(shipped_parser().terminal(symbol(token, parser, shipped_parser())), ""))
-    return parser
+        name = symbol(token, parser, grammar)
+        parser.feed_token(Terminal(grammar.terminal(name), ""))
+        yield token, name
 
 
 def advance(parser: Parser, name: str) -> Parser | None:

@@ -1,0 +1,59 @@
+"""The process that proves, as the server sees it.
+
+Comes in: jobs. Goes out: calls of a function with each answer. The one idea: the server waits for nothing: answers come through the loop that also reads what the editor says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tinygpu.lsp.verdicts import Job
+from tinygpu.lsp.worker import LENGTH
+from tinygpu.record import dataclass, field
+
+WORKER = "tinygpu.lsp.worker"
+
+
+@dataclass(slots=True)
+class Worker:
+    """A process that is begun when it is first needed, and again where it has ended."""
+
+    answer: Callable[[str, int, Any], None]
+    process: asyncio.subprocess.Process | None = None
+    reader: asyncio.Task[None] | None = None
+    begun: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def begin(self) -> asyncio.subprocess.Process:
+        """The process, which imports and proves what every job would."""
+        async with self.begun:
+            if self.process is None or self.process.returncode is not None:
+                pipe = asyncio.subprocess.PIPE
+                self.process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
+                self.reader = asyncio.create_task(self.listen(self.process))
+            return self.process
+
+    async def send(self, job: Job) -> None:
+        """Begins a job, and ends the one before of the same text."""
+        process, data = await self.begin(), pickle.dumps(job)
+        assert process.stdin is not None
+        process.stdin.write(len(data).to_bytes(LENGTH, "little") + data)
+        await process.stdin.drain()
+
+    async def listen(self, process: asyncio.subprocess.Process) -> None:
+        """Hands answers on, until the process ends."""
+        assert process.stdout is not None
+        try:
+            while True:
+                length = int.from_bytes(await process.stdout.readexactly(LENGTH), "little")
+                self.answer(*pickle.loads(await process.stdout.readexactly(length)))
+        except asyncio.IncompleteReadError:
+            await process.wait()
+
+    def end(self) -> None:
+        """Ends the process."""
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()

@@ -1,0 +1,89 @@
+"""Where a name is declared, where it is used, and another name for it.
+
+Comes in: what is known of a text, an offset. Goes out: places, edits. The one idea: a new name is tried first: the text with it is read, and if anything is wrong in it that was right before, nothing is
+renamed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lsprotocol import types
+
+from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
+from tinygpu.lsp.names import Named
+from tinygpu.lsp.place import Page, location, uri_of
+from tinygpu.lsp.read import Document, read
+from tinygpu.syntax import tree
+from tinygpu.syntax.files import meant
+from tinygpu.syntax.grammar import shipped_parser
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def definition(document: Document, page: Page, offset: int) -> types.Location | None:
+    """Where the name at an offset is declared, also in another file; of an import its file."""
+    around = document.names.around(offset)
+    if isinstance(around, tree.Import):
+        return location(Span(meant(around.path, document.path)), page.codec)
+    one = document.names.at(offset)
+    if one is None:
+        return None
+    if one.key in document.names.defined:
+        start = document.names.defined[one.key]
+        return types.Location(uri_of(document.path), page.range(start, start + one.end - one.start))
+    declared = document.names.declared.get(one.key[1])
+    return location(declared.span, page.codec) if declared is not None else None
+
+
+def references(document: Document, page: Page, offset: int, declaration: bool) -> list[types.Location]:
+    """Every place of the name at an offset, with the one where it is declared or without."""
+    one, uri = document.names.at(offset), uri_of(document.path)
+    if one is None:
+        return []
+    first = document.names.defined.get(one.key)
+    return [types.Location(uri, page.range(n.start, n.end)) for n in document.names.all(one.key) if declaration or n.start != first]
+
+
+def renameable(document: Document, offset: int) -> Named:
+    """The name at an offset, if it may have another one. Raises TG936 where it is no name of this text."""
+    one = document.names.at(offset)
+    if one is None:
+        raise TinygpuError.of("TG936", "there is no name here that can be changed", help="names are those that the file declares")
+    if one.key not in document.names.defined:
+        there = document.names.declared.get(one.key[1])
+        help = (
+            f"change it in {there.span.file}" if there is not None else "only what the file declares has a name that can be changed"
+        )
+        raise TinygpuError.of("TG936", f"{one.key[1]} is declared in another file", help=help)
+    return one
+
+
+def renamed(document: Document, page: Page, offset: int, new: str) -> list[types.TextEdit]:
+    """The edits. Raises TG936 for what is no name, and where the text would no longer be right."""
+    one = renameable(document, offset)
+    grammar = shipped_parser()
+    if not NAME.fullmatch(new) or new in grammar.literals or new in grammar.folds:
+        help = "names are made of the letters a to z and A to Z, digits and `_`, and no word of the language is one"
+        raise TinygpuError.of("TG936", f"{new} is no name", help=help)
+    places = document.names.all(one.key)
+    text = document.text
+    for place in reversed(places):
+        text = text[: place.start] + new + text[place.end :]
+    wrong = news(document, read(text, document.path))
+    if wrong is not None:
+        label = Label(wrong.span, wrong.title)
+        help = f"with it: {wrong.title}"
+        raise TinygpuError(Diagnostic("TG936", f"{one.key[1]} cannot be called {new}", (label,), helps=(help,)))
+    return [types.TextEdit(page.range(place.start, place.end), new) for place in places]
+
+
+def news(before: Document, after: Document) -> Diagnostic | None:
+    """A mistake that was not there before, or that a declaration is gone."""
+    known = [one.code for one in before.diagnostics if one.verdict == "error"]
+    for one in after.diagnostics:
+        if one.verdict == "error":
+            if one.code not in known:
+                return one
+            known.remove(one.code)
+    return None

@@ -1,0 +1,95 @@
+"""The language server: what an editor asks, and who answers.
+
+Comes in: the editor's notifications and requests. Goes out: messages, and answers. The one idea: nothing is computed here; every answer is a function of what was read of a text, and
+of the verdicts on it, and a text is read a little after its last change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.lsp import says
+from tinygpu.lsp.jobs import Worker
+from tinygpu.lsp.place import Page
+from tinygpu.lsp.read import read
+from tinygpu.lsp.state import State
+
+PAUSE = 0.05  # seconds without a change, after which a text is read
+
+
+class Server(LanguageServer):
+    """The texts that are open, and the process that proves."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__("tinygpu", version)
+        self.states: dict[str, State] = {}
+        self.waiting: dict[str, asyncio.Task[None]] = {}
+        self.said: dict[str, list[tuple[types.Diagnostic, Diagnostic]]] = {}
+        self.worker = Worker(self.answered)
+        self.refreshing: asyncio.Task[None] | None = None
+
+    def state(self, uri: str) -> State:
+        """What is known of a text, as it is at this moment."""
+        document = self.workspace.get_text_document(uri)
+        if uri not in self.states:
+            self.states[uri] = State(uri, read("", document.path))
+        self.states[uri].refresh(document.source.replace("\r\n", "\n"))
+        return self.states[uri]
+
+    def page(self, uri: str) -> Page:
+        """The text in lines."""
+        return Page(self.state(uri).document.text, self.workspace.position_codec)
+
+    def changed(self, uri: str, pause: float = PAUSE) -> None:
+        """A text has changed: after a pause it is read, and its verdicts are asked for."""
+        if uri in self.waiting:
+            self.waiting[uri].cancel()
+        self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, pause))
+
+    async def later(self, uri: str, pause: float) -> None:
+        """Reads a text when nothing has changed for a while."""
+        await asyncio.sleep(pause)
+        job = self.state(uri).asked()
+        self.publish(uri)
+        await self.worker.send(job)
+
+    def answered(self, uri: str, number: int, found: Any) -> None:
+        """A verdict is there."""
+        if uri in self.states and self.states[uri].answered(number, found):
+            self.publish(uri)
+
+    def publish(self, uri: str) -> None:
+        """Says what there is to say of a text."""
+        state, page = self.states[uri], Page(self.states[uri].document.text, self.workspace.position_codec)
+        self.said[uri] = [(says.as_diagnostic(one, state.document, page, name), one) for one, name in state.messages()]
+        found = [said for said, _ in self.said[uri]]
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
+        capable = self.client_capabilities.workspace
+        if capable and capable.code_lens and capable.code_lens.refresh_support:
+            self.refreshing = asyncio.get_running_loop().create_task(self.refresh())
+
+    async def refresh(self) -> None:
+        """Asks the editor to ask for the lines above machines again."""
+        with suppress(JsonRpcException):  # who does not know of it says so
+            await self.workspace_code_lens_refresh_async(None)
+
+    def imported_changed(self) -> None:
+        """A file has changed on disk, which others may import: all texts are read again."""
+        for uri, state in self.states.items():
+            state.document = read(state.document.text, state.document.path)
+            self.changed(uri)
+
+    def closed(self, uri: str) -> None:
+        """A text is no longer open."""
+        if uri in self.waiting:
+            self.waiting.pop(uri).cancel()
+        self.states.pop(uri, None)
+        self.said.pop(uri, None)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
