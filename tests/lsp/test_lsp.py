@@ -138,7 +138,11 @@ async def test_formatting_outline_colours_and_completion(opened, client):
     assert [one.name for one in found] == ["scale", "v4", "unguarded"] and len(found[0].children) == 4
     colours = await client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(text.id))
     assert len(colours.data) % 5 == 0 and colours.data[:3] == (1, 3, 5)
-    for word, more, wanted, not_wanted in (("vector v", 7, "v", "machine"), ("a*x", 2, "x", "vector"), ("compute", 0, "time", "f32")):
+    for word, more, wanted, not_wanted in (
+        ("vector v", 7, "v", "machine"),
+        ("a*x", 2, "x", "vector"),
+        ("compute", 0, "time", "f32"),
+    ):
         at = types.CompletionParams(text.id, text.here(word, more))
         labels = {one.label for one in (await client.text_document_completion_async(at)).items}
         assert wanted in labels and not_wanted not in labels, (word, labels)

@@ -69,7 +69,7 @@ def ops_of(document: Document, one: Named) -> Iterator[Op]:
     """The ops that have a name, of a family the first."""
     home = document.names.declarations[one.key[0]]
     seen: set[str] = set()
-    for op in document.loaded.spec.ops if document.loaded else ():
+    for op in document.loaded.spec.ops:
         if op.family == getattr(home, "name", "") and op.family not in seen:
             seen.add(op.family)
             yield op
@@ -104,7 +104,7 @@ def in_the_op(document: Document, one: Named) -> Iterator[str]:
 def in_the_machine(document: Document, one: Named, offset: int) -> Iterator[str]:
     """A factor of the machine around, or the owner map of an index there."""
     around, name = document.names.around(offset), one.key[1]
-    machines = document.loaded.machines if document.loaded else ()
+    machines = document.loaded.machines
     machine = next((m for m in machines if isinstance(around, tree.Machine) and m.name == around.name), None)
     if machine is None:
         return

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tinygpu.lsp.pipes import LENGTH, packed
 from tinygpu.lsp.verdicts import Job
-from tinygpu.lsp.worker import LENGTH
 from tinygpu.record import dataclass, field
 
 WORKER = "tinygpu.lsp.worker"
@@ -38,9 +38,9 @@ class Worker:
 
     async def send(self, job: Job) -> None:
         """Begins a job, and ends the one before of the same text."""
-        process, data = await self.begin(), pickle.dumps(job)
+        process = await self.begin()
         assert process.stdin is not None
-        process.stdin.write(len(data).to_bytes(LENGTH, "little") + data)
+        process.stdin.write(packed(job))
         await process.stdin.drain()
 
     async def listen(self, process: asyncio.subprocess.Process) -> None:

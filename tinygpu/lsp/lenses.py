@@ -53,19 +53,19 @@ def lenses(state: State, page: Page) -> list[types.CodeLens]:
 
 def lens_line(state: State, name: str, found: list[Shown]) -> str:
     """`proved · all n · 13 obligations · 0.11 s · moves 50.3 MB`; of several dtypes how many have which verdict."""
-    waiting = [title for title in state.missing if title.split(" ")[0].split("[")[0] == name]
-    if not found:
-        return "proving …" if waiting else ""
-    if any(not state.current(one) for one in found):
-        last = found[0].line if len(found) == 1 else counted(found)
-        return f"{'proving …' if waiting else 'not read'} · before this edit {last}"
+    now = [one for one in found if state.current(one)]
+    before = [one for one in found if not state.current(one)]
+    waiting = sum(re.split(r"[\[ ]", title)[0] == name for title in state.missing)
+    parts = [counted(state, now)] if now else []
+    parts += [f"proving {f'{waiting} more ' * bool(now)}…"] if waiting else []
+    parts += [f"{'not read · ' * (not waiting)}before this edit {counted(state, before)}"] if before and not now else []
+    return " · ".join(parts)
+
+
+def counted(state: State, found: list[Shown]) -> str:
+    """One verdict with its cost; of several `3 proved, 1 refuted · 0.52 s`."""
     if len(found) == 1:
         return " · ".join(part for part in (found[0].line, state.costs.get(found[0].key, "")) if part)
-    return counted(found)
-
-
-def counted(found: list[Shown]) -> str:
-    """`3 proved, 1 refuted · 0.52 s`."""
     words = [one.word for one in found]
     said = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
     kept = all(one.kept for one in found)

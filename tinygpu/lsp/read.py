@@ -11,6 +11,7 @@ import re
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.lsp.names import Table, table
+from tinygpu.model.elaborate import Spec
 from tinygpu.record import dataclass
 from tinygpu.syntax.lexer import Source
 from tinygpu.syntax.parse import DECLARATION, parse
@@ -21,13 +22,13 @@ ROUNDS = 8  # in which what cannot be read is blanked
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, with `loaded` what is right in it, which is None where nothing is."""
+    """A text, with `loaded` what is right in it."""
 
     path: str
     text: str
     tree: File
     names: Table
-    loaded: pipeline.Loaded | None
+    loaded: pipeline.Loaded
     diagnostics: tuple[Diagnostic, ...]
     broken: bool = False
 
@@ -39,25 +40,38 @@ class Document:
 
 def read(text: str, path: str) -> Document:
     """`text → Document`; nothing is raised."""
-    readable, problems = without_broken(text, path)
-    loaded, found = load(readable, path)
-    tree = loaded.tree if loaded else parsed(readable, path)
-    return Document(path, text, tree, table(text, tree), loaded, problems or found, bool(problems))
+    loaded, said, broken = what_is_right(text, path)
+    return Document(path, text, loaded.tree, table(text, loaded.tree), loaded, said, broken)
 
 
-def without_broken(text: str, path: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """The text with blanks for each declaration that cannot be read, and why it cannot."""
-    said: dict[Diagnostic, None] = {}
+def what_is_right(text: str, path: str) -> tuple[pipeline.Loaded, tuple[Diagnostic, ...], bool]:
+    """The spec that a text is, without what is wrong in it; what is said of it; and whether some of it cannot be read."""
+    try:
+        loaded = pipeline.load_text(text, path)
+        return loaded, loaded.spec.warnings, False
+    except TinygpuError as error:
+        if isinstance(error.rest, pipeline.Loaded):
+            return error.rest, error.diagnostics, False
+        said, readable = error.diagnostics, without_broken(text, path)
+        if readable == text:  # of what it imports, or of names for terms
+            return pipeline.Loaded(path, text, parse(text, path), Spec((), ())), said, False
+    try:
+        return pipeline.load_text(readable, path), said, True
+    except TinygpuError as error:
+        whole = error.rest if isinstance(error.rest, pipeline.Loaded) else None
+        return whole or pipeline.Loaded(path, readable, parse(readable, path), Spec((), ())), said, True
+
+
+def without_broken(text: str, path: str) -> str:
+    """The text with blanks for each declaration that cannot be read."""
     for _ in range(ROUNDS):
         try:
             parse(text, path)
-            return text, tuple(said)
+            return text
         except TinygpuError as error:
-            if not said:
-                said = dict.fromkeys(error.diagnostics)
             for one in error.diagnostics:
                 text = blanked(text, one.span.start)
-    return re.sub(r"\S", " ", text), tuple(said)
+    return re.sub(r"\S", " ", text)
 
 
 def blanked(text: str, offset: int) -> str:
@@ -70,20 +84,3 @@ def blanked(text: str, offset: int) -> str:
     begin = max((s for s in starts if s <= offset), default=0)
     end = min((s for s in starts if s > offset), default=len(text))
     return text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
-
-
-def load(text: str, path: str) -> tuple[pipeline.Loaded | None, tuple[Diagnostic, ...]]:
-    """What is right in a text that parses, and what is said of it."""
-    try:
-        loaded = pipeline.load_text(text, path)
-    except TinygpuError as error:
-        return error.rest if isinstance(error.rest, pipeline.Loaded) else None, error.diagnostics
-    return loaded, loaded.spec.warnings
-
-
-def parsed(text: str, path: str) -> File:
-    """The tree of a text that parses; an empty one of any other."""
-    try:
-        return parse(text, path)
-    except TinygpuError:
-        return File(())

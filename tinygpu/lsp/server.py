@@ -35,13 +35,19 @@ class Server(LanguageServer):
         self.worker = Worker(self.answered)
         self.refreshing: asyncio.Task[None] | None = None
 
-    def state(self, uri: str) -> State:
-        """What is known of a text, as it is at this moment."""
+    def latest(self, uri: str, again: bool = False) -> State:
+        """What is known of a text, which may have changed since it was read."""
         document = self.workspace.get_text_document(uri)
         if uri not in self.states:
             self.states[uri] = State(uri, read("", document.path))
-        self.states[uri].refresh(document.source.replace("\r\n", "\n"))
+        self.states[uri].changed(document.source.replace("\r\n", "\n"), again)
         return self.states[uri]
+
+    def state(self, uri: str) -> State:
+        """What is known of a text, as it is at this moment."""
+        state = self.latest(uri)
+        state.refresh()
+        return state
 
     def page(self, uri: str) -> Page:
         """The text in lines."""
@@ -54,11 +60,12 @@ class Server(LanguageServer):
         self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, pause))
 
     async def later(self, uri: str, pause: float) -> None:
-        """Reads a text when nothing has changed for a while."""
+        """Has a text proved when nothing has changed for a while; meanwhile it is read here."""
         await asyncio.sleep(pause)
-        job = self.state(uri).asked()
+        state = self.latest(uri)
+        await self.worker.send(state.job())
+        state.refresh()
         self.publish(uri)
-        await self.worker.send(job)
 
     def answered(self, uri: str, number: int, found: Any) -> None:
         """A verdict is there."""
@@ -82,8 +89,8 @@ class Server(LanguageServer):
 
     def imported_changed(self) -> None:
         """A file has changed on disk, which others may import: all texts are read again."""
-        for uri, state in self.states.items():
-            state.document = read(state.document.text, state.document.path)
+        for uri in self.states:
+            self.latest(uri, again=True)
             self.changed(uri)
 
     def closed(self, uri: str) -> None:

@@ -24,41 +24,46 @@ class State:
 
     uri: str
     document: Document
+    text: str = ""
     number: int = 0
+    read: int = 0
     verdicts: dict[str, Shown] = field(default_factory=dict)
     stated: set[str] = field(default_factory=set)
     missing: set[str] = field(default_factory=set)
     costs: dict[str, str] = field(default_factory=dict)
     failed: tuple[Diagnostic, ...] = ()
 
-    def refresh(self, text: str) -> Document:
-        """What was read of a text, which is read if it is another one."""
-        if text != self.document.text:
-            self.document = read(text, self.document.path)
-        return self.document
+    def changed(self, text: str, again: bool = False) -> bool:
+        """Takes a text, which has another number if it is another one, or what it imports may be; says whether it is."""
+        new = again or text != self.text or not self.number
+        self.text, self.number = text, self.number + new
+        return new
 
-    def asked(self) -> Job:
-        """What is to be proved of the text: whatever has no verdict that is kept."""
-        spec = self.document.loaded
-        found = known(spec) if spec else {}
-        self.number, self.failed, self.stated = self.number + 1, (), {*found}
+    def job(self) -> Job:
+        """What is to be proved, and counted, of the text."""
+        return Job(self.uri, self.number, self.document.path, self.text, frozenset(self.costs))
+
+    def refresh(self) -> None:
+        """Reads the text, if that has not been done; what has no verdict that is kept is then missing."""
+        if self.read == self.number:
+            return
+        self.document, self.read = read(self.text, self.document.path), self.number
+        found, spec = known(self.document.loaded), self.document.loaded
+        self.failed, self.stated = (), {*found}
         self.missing = {title for title, one in found.items() if one is None}
         for title, one in found.items():
             before = self.verdicts.get(title)
             if one is not None:
                 same = before is not None and before.key == one.key
                 self.verdicts[title] = replace(before, diagnostics=one.diagnostics) if same and before else one
-        wrong = {*HEADS.findall(self.document.text)} - ({one.name for one in subjects(spec).values()} if spec else set())
+        wrong = {*HEADS.findall(self.text)} - {one.name for one in subjects(spec).values()}
         self.verdicts = {t: one for t, one in self.verdicts.items() if t in found or one.name in wrong}
-        uncounted = tuple(t for t, one in found.items() if one and one.word == "proved" and one.key not in self.costs)
-        return Job(
-            self.uri, self.number, self.document.path, self.document.text, tuple(t for t in found if t in self.missing), uncounted
-        )
 
     def answered(self, number: int, found: Shown | Cost | Diagnostic | None) -> bool:
         """What was found of the text with that number; whether it is news."""
         if number != self.number:
             return False
+        self.refresh()
         match found:
             case Shown():
                 self.verdicts[found.heading] = found

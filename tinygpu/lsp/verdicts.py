@@ -22,6 +22,7 @@ from tinygpu.pipeline import Loaded
 from tinygpu.record import dataclass
 from tinygpu.run.verdicts import Subject, key_of, recall
 
+FEW = 4  # machines that this process proves by itself, as it knows what solvers have answered before
 Verdict: TypeAlias = Judged | Believed | Proved
 
 
@@ -55,14 +56,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be proved of a text, and of what is proved already the costs."""
+    """A text of which that is to be proved which has no verdict yet, and the costs told but for those of the keys that were `counted`."""
 
     uri: str
     number: int
     path: str
     text: str
-    wanted: tuple[str, ...]
-    costs: tuple[str, ...]
+    counted: frozenset[str] = frozenset()
 
 
 def subjects(spec: Loaded) -> dict[str, Subject]:
@@ -87,20 +87,20 @@ def _kept(spec: Loaded, title: str, one: Subject) -> Shown | None:
 
 
 def judged(spec: Loaded, job: Job) -> Iterator[Shown | Cost]:
-    """Proves what is wanted, machines first, by several processes; then the costs of what is proved."""
-    every, store = subjects(spec), Store()
-    wanted = [one for title in job.wanted if (one := every.get(title)) is not None]
+    """Proves what has no verdict that is kept, machines first, by several processes; then the costs of what is proved."""
+    every, there, store = subjects(spec), known(spec), Store()
+    wanted = [every[title] for title, one in there.items() if one is None]
     machines = [(spec, one) for one in wanted if isinstance(one, Machine)]
-    proved = [one for title in job.costs if isinstance(one := every.get(title), Machine)]
-    for found in store.machines(machines, cores()):
+    proved = [m for t, one in there.items() if one and one.word == "proved" and isinstance(m := every[t], Machine)]
+    for found in store.machines(machines, cores() if len(machines) > FEW else 1):
         yield shown(spec, found.machine, found)
         proved += [found.machine] if found.word == "proved" else []
     for one in wanted:
         if not isinstance(one, Machine):
             yield shown(spec, one, store.family(spec, one) if isinstance(one, Skeleton) else store.stated(spec, one))
     for machine in proved:
-        if machine.arch != CPU:
-            yield Cost(key_of(spec, machine, None), cost_of(machine))
+        if machine.arch != CPU and (key := key_of(spec, machine, None)) not in job.counted:
+            yield Cost(key, cost_of(machine))
 
 
 def shown(spec: Loaded, subject: Subject, one: Verdict) -> Shown:

@@ -1,7 +1,8 @@
 """The process that proves for an editor.
 
 Comes in: jobs, on standard input. Goes out: verdicts and costs, on standard output, each as soon as it is there. The one idea: this process has everything imported and has proved
-something once, and forks one for each job; a job is ended by ending its process, and what it has found by then is kept.
+something once, and forks those that work; one that has done a job does the next one of the same text, for it remembers what solvers have answered; a job that nobody wants any more is ended with
+its process, and what it has found by then is kept.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import ctypes
 import gc
 import importlib
 import os
-import pickle
 import select
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,10 +21,13 @@ from typing import Any
 
 from tinygpu.commands.common import bug, prepare
 from tinygpu.commands.together import DIES_WITH_PARENT
-from tinygpu.lsp.read import load, without_broken
+from tinygpu.lsp.pipes import receive, send
+from tinygpu.lsp.read import what_is_right
 from tinygpu.lsp.verdicts import Job, judged
+from tinygpu.record import dataclass
+from tinygpu.run.verdicts import version
 
-LENGTH = 4  # bytes of the length of a message
+IDLE = 3  # processes that wait for a job
 HEAVY = (
     "proof.check",
     "proof.summary",
@@ -51,11 +55,11 @@ def main() -> None:
     """Works until nobody sends anything any more."""
     prepare()
     warm()
-    if sys.platform == "linux":
-        serve()
-        return
-    while message := read_whole(sys.stdin.fileno()):  # elsewhere a job is not ended before it is done
-        work(pickle.loads(message), lambda found: _write(sys.stdout.fileno(), found))
+    with suppress(EOFError, BrokenPipeError):
+        if sys.platform == "linux":
+            Pool().serve()
+        while True:  # elsewhere a job is not ended before it is done
+            work(receive(sys.stdin.fileno()), lambda found: send(sys.stdout.fileno(), found))
 
 
 def warm() -> None:
@@ -66,107 +70,94 @@ def warm() -> None:
 
     for machine in pipeline.load_text(WARM).machines:
         pipeline.check(machine)
+    version()
     gc.freeze()  # what is shared by all that are forked is looked at by none
 
 
-def serve() -> None:
-    """Jobs in processes of their own: of each text the latest."""
-    running: dict[int, tuple[str, int]] = {}  # where answers arrive, with the text that they are of, and the process
-    source, out = sys.stdin.fileno(), sys.stdout.fileno()
-    while True:
-        for ready in select.select([source, *running], [], [])[0]:
-            if ready != source:
-                if part := os.read(ready, 1 << 16):
-                    _forward(ready, part, out)
-                else:
-                    _end(running, ready)
-                continue
-            message = read_whole(source)
-            if not message:
-                return
-            job: Job = pickle.loads(message)
-            for answers in [n for n, (uri, _) in running.items() if uri == job.uri]:
-                _end(running, answers)
-            if job.wanted or job.costs:
-                running |= _forked(job)
-
-
-def _forward(answers: int, begun: bytes, out: int) -> None:
-    """A whole message goes on; of one that is not whole, because its process ends, nothing does."""
-    while len(begun) < LENGTH or len(begun) < LENGTH + int.from_bytes(begun[:LENGTH], "little"):
-        part = os.read(answers, 1 << 16)
-        if not part:
-            return
-        begun += part
-    length = LENGTH + int.from_bytes(begun[:LENGTH], "little")
-    _all(out, begun[:length])
-    if begun[length:]:
-        _forward(answers, begun[length:], out)
-
-
-def _end(running: dict[int, tuple[str, int]], answers: int) -> None:
-    """A job is over."""
-    _, process = running.pop(answers)
-    os.close(answers)
-    with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
-    with suppress(ChildProcessError):
-        os.waitpid(process, 0)
-
-
-def _forked(job: Job) -> dict[int, tuple[str, int]]:
-    """A process that does a job, and where its answers arrive."""
-    answers, send = os.pipe()
-    process = os.fork()
-    if process:
-        os.close(send)
-        return {answers: (job.uri, process)}
-    try:
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
-        os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())  # who prints is not understood
-        work(job, lambda found: _write(send, found))
-    except Exception as error:  # a bug of ours becomes a message
-        _write(send, (job.uri, job.number, bug(error)))
-        raise
-    finally:
-        os._exit(0)
-
-
-def work(job: Job, send: Callable[[Any], None]) -> None:
+def work(job: Job, answer: Callable[[Any], None]) -> None:
     """A job, each of its answers when it is there; the end is one, too."""
-    spec, _ = load(without_broken(job.text, job.path)[0], job.path)
-    if spec is not None:
-        for found in judged(spec, job):
-            send((job.uri, job.number, found))
-    send((job.uri, job.number, None))
+    spec, _, _ = what_is_right(job.text, job.path)
+    for found in judged(spec, job):
+        answer((job.uri, job.number, found))
+    answer((job.uri, job.number, None))
 
 
-def _write(target: int, message: Any) -> None:
-    data = pickle.dumps(message)
-    _all(target, len(data).to_bytes(LENGTH, "little") + data)
+@dataclass(slots=True)
+class Child:
+    """A process, what it is told through, the text that its job is or was of, and whether it is at it."""
+
+    process: int
+    line: socket.socket
+    uri: str
+    busy: bool = True
 
 
-def _all(target: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(target, rest) :]
+class Pool:
+    """The processes that work, the latest last."""
 
+    def __init__(self) -> None:
+        self.children: list[Child] = []
 
-def read_whole(source: int) -> bytes:
-    """The next message; nothing at the end."""
-    head = _exactly(source, LENGTH)
-    return _exactly(source, int.from_bytes(head, "little")) if head else b""
+    def serve(self) -> None:
+        """Hands jobs out, and answers on. Raises EOFError where there are no more jobs."""
+        while True:
+            lines = {child.line.fileno(): child for child in self.children}
+            for ready in select.select([sys.stdin.fileno(), *lines], [], [])[0]:
+                if ready in lines:
+                    self.answered(lines[ready])
+                else:
+                    self.begin(receive(ready))
+                    break  # some of those that are ready may be gone
 
+    def answered(self, child: Child) -> None:
+        """An answer goes on; of one that ends, nothing does."""
+        try:
+            found = receive(child.line.fileno())
+        except (EOFError, OSError):
+            self.end(child)
+            return
+        child.busy = found[2] is not None
+        send(sys.stdout.fileno(), found)
 
-def _exactly(source: int, length: int) -> bytes:
-    """So many bytes; nothing where they end before."""
-    read = b""
-    while len(read) < length:
-        part = os.read(source, length - len(read))
-        if not part:
-            return b""
-        read += part
-    return read
+    def begin(self, job: Job) -> None:
+        """A job for whoever has done one of the same text, or is free, or is made."""
+        for child in [c for c in self.children if c.busy and c.uri == job.uri]:
+            self.end(child)
+        idle = [c for c in self.children if not c.busy]
+        child = next((c for c in idle if c.uri == job.uri), idle[0] if len(idle) >= IDLE else None) or self.fork()
+        self.children = [*(c for c in self.children if c is not child), child]
+        child.busy, child.uri = True, job.uri
+        send(child.line.fileno(), job)
+
+    def end(self, child: Child) -> None:
+        """A process is over."""
+        self.children.remove(child)
+        child.line.close()
+        with suppress(ProcessLookupError):
+            os.kill(child.process, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(child.process, 0)
+
+    def fork(self) -> Child:
+        """A process that does jobs."""
+        mine, other = socket.socketpair()
+        process = os.fork()
+        if process:
+            other.close()
+            return Child(process, mine, "")
+        try:
+            ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+            os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())  # who prints is not understood
+            line = other.fileno()
+            while True:
+                job = receive(line)
+                try:
+                    work(job, lambda found: send(line, found))
+                except Exception as error:  # a bug of ours becomes a message
+                    send(line, (job.uri, job.number, bug(error)))
+                    raise
+        finally:
+            os._exit(0)
 
 
 if __name__ == "__main__":
