@@ -152,3 +152,18 @@ async def test_a_text_that_cannot_be_formatted_stays(opened, client):
     text = opened("op f(\n")
     options = types.FormattingOptions(2, True)
     assert not await client.text_document_formatting_async(types.DocumentFormattingParams(text.id, options))
+
+
+async def test_what_is_written_quickly_is_proved_once_and_last(opened, client):
+    text = opened(SPEC)
+    await text.lenses(lambda all: "proved" in all and "refuted" in all)
+    for size in (32, 64, 96, 160):
+        text.change(text.text[text.text.index("block = (t: ") :].partition("compute")[0], f"block = (t: {size})\n  ")
+    lines = await text.lenses(lambda all: "proving" not in all and "before" not in all)
+    assert lines[0].startswith("proved") and "kept" not in lines[0]
+
+
+async def test_lines_of_windows_and_marks_are_read(opened, client):
+    text = opened(SPEC.replace("\n", "\r\n"))
+    found = await text.said(lambda found: found)
+    assert [one.code for one in found] == ["TG203"] and found[0].range.start.line == SPEC[: SPEC.index("x[g*256 + t]")].count("\n")

@@ -18,7 +18,7 @@ from tinygpu.lsp.colours import LEGEND, tokens
 from tinygpu.lsp.complete import complete
 from tinygpu.lsp.hover import hover
 from tinygpu.lsp.lenses import lenses, outline
-from tinygpu.lsp.rename import definition, references, renameable, renamed
+from tinygpu.lsp.rename import definition, edits_of, references, renameable
 from tinygpu.lsp.server import Server
 
 
@@ -92,7 +92,7 @@ def edits(server: Server) -> None:
     async def rename(given: types.RenameParams) -> types.WorkspaceEdit:
         page, document = server.page(given.text_document.uri), server.state(given.text_document.uri).document
         with refused():
-            found = renamed(document, page, page.offset(given.position), given.new_name)
+            found = edits_of(document, page, page.offset(given.position), given.new_name)
         return types.WorkspaceEdit(changes={given.text_document.uri: found})
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[".", "[", "("]))

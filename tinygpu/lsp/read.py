@@ -38,7 +38,7 @@ class Document:
         return Source(self.text, self.path)
 
 
-def read(text: str, path: str) -> Document:
+def as_document(text: str, path: str) -> Document:
     """`text → Document`; nothing is raised."""
     loaded, said, broken = what_is_right(text, path)
     return Document(path, text, loaded.tree, table(text, loaded.tree), loaded, said, broken)

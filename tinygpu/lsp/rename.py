@@ -13,7 +13,7 @@ from lsprotocol import types
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
 from tinygpu.lsp.names import Named
 from tinygpu.lsp.place import Page, location, uri_of
-from tinygpu.lsp.read import Document, read
+from tinygpu.lsp.read import Document, as_document
 from tinygpu.syntax import tree
 from tinygpu.syntax.files import meant
 from tinygpu.syntax.grammar import shipped_parser
@@ -59,7 +59,7 @@ def renameable(document: Document, offset: int) -> Named:
     return one
 
 
-def renamed(document: Document, page: Page, offset: int, new: str) -> list[types.TextEdit]:
+def edits_of(document: Document, page: Page, offset: int, new: str) -> list[types.TextEdit]:
     """The edits. Raises TG936 for what is no name, and where the text would no longer be right."""
     one = renameable(document, offset)
     grammar = shipped_parser()
@@ -70,7 +70,7 @@ def renamed(document: Document, page: Page, offset: int, new: str) -> list[types
     text = document.text
     for place in reversed(places):
         text = text[: place.start] + new + text[place.end :]
-    wrong = news(document, read(text, document.path))
+    wrong = news(document, as_document(text, document.path))
     if wrong is not None:
         label = Label(wrong.span, wrong.title)
         help = f"with it: {wrong.title}"

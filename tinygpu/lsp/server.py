@@ -18,7 +18,7 @@ from tinygpu.diagnostic import Diagnostic
 from tinygpu.lsp import says
 from tinygpu.lsp.jobs import Worker
 from tinygpu.lsp.place import Page
-from tinygpu.lsp.read import read
+from tinygpu.lsp.read import as_document
 from tinygpu.lsp.state import State
 
 PAUSE = 0.05  # seconds without a change, after which a text is read
@@ -39,7 +39,7 @@ class Server(LanguageServer):
         """What is known of a text, which may have changed since it was read."""
         document = self.workspace.get_text_document(uri)
         if uri not in self.states:
-            self.states[uri] = State(uri, read("", document.path))
+            self.states[uri] = State(uri, as_document("", document.path))
         self.states[uri].changed(document.source.replace("\r\n", "\n"), again)
         return self.states[uri]
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.lsp.read import Document, read
-from tinygpu.lsp.verdicts import Cost, Job, Shown, known, subjects
+from tinygpu.lsp.read import Document, as_document
+from tinygpu.lsp.verdicts import Cost, Job, Shown, recalled, subjects
 from tinygpu.record import dataclass, field, replace
 
 HEADS = re.compile(r"^(?:machine|choice|theorem|lemma)\s+(\w+)", re.MULTILINE)
@@ -47,8 +47,8 @@ class State:
         """Reads the text, if that has not been done; what has no verdict that is kept is then missing."""
         if self.read == self.number:
             return
-        self.document, self.read = read(self.text, self.document.path), self.number
-        found, spec = known(self.document.loaded), self.document.loaded
+        self.document, self.read = as_document(self.text, self.document.path), self.number
+        found, spec = recalled(self.document.loaded), self.document.loaded
         self.failed, self.stated = (), {*found}
         self.missing = {title for title, one in found.items() if one is None}
         for title, one in found.items():

@@ -72,7 +72,7 @@ def subjects(spec: Loaded) -> dict[str, Subject]:
     return found | {heading(one): one for one in spec.spec.stated}
 
 
-def known(spec: Loaded) -> dict[str, Shown | None]:
+def recalled(spec: Loaded) -> dict[str, Shown | None]:
     """The verdicts that are kept; None for what has to be proved."""
     return {title: _kept(spec, title, one) for title, one in subjects(spec).items()}
 
@@ -88,7 +88,7 @@ def _kept(spec: Loaded, title: str, one: Subject) -> Shown | None:
 
 def judged(spec: Loaded, job: Job) -> Iterator[Shown | Cost]:
     """Proves what has no verdict that is kept, machines first, by several processes; then the costs of what is proved."""
-    every, there, store = subjects(spec), known(spec), Store()
+    every, there, store = subjects(spec), recalled(spec), Store()
     wanted = [every[title] for title, one in there.items() if one is None]
     machines = [(spec, one) for one in wanted if isinstance(one, Machine)]
     proved = [m for t, one in there.items() if one and one.word == "proved" and isinstance(m := every[t], Machine)]

@@ -13,7 +13,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -85,9 +85,29 @@ def remember(spec: Loaded, one: Subject, budget: int | None, verdict: Kept) -> N
 
 def key_of(spec: Loaded, one: Subject, budget: int | None) -> str:
     """Of what it says, whatever stands around it in the text."""
-    text = said(spec.spec.tree, one.name) if isinstance(one, Machine | Skeleton) else one.text(spec.spec.tree)
+    text = _said(This(spec.spec.tree), one.name) if isinstance(one, Machine | Skeleton) else one.text(spec.spec.tree)
     op = one.op.name if isinstance(one, Machine | Skeleton | Choice) else one.said
     return digest("\0".join((version(), str(budget), type(one).__name__, one.title, op, text)))
+
+
+class This:
+    """A tree that is compared with none: it is itself."""
+
+    __slots__ = ("tree",)
+
+    def __init__(self, file: tree.File) -> None:
+        self.tree = file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, This) and other.tree is self.tree
+
+    def __hash__(self) -> int:
+        return id(self.tree)
+
+
+@lru_cache(maxsize=64)  # machines of several dtypes are one text
+def _said(file: This, name: str) -> str:
+    return said(file.tree, name)
 
 
 def exact(key: str, anchors: tuple[Anchor, ...]) -> str:

@@ -1,0 +1,87 @@
+"""What each word of a text is: every name that the specs declare may have another one, and then stands nowhere.
+
+Comes in: specs. Goes out: their names, and the same specs with other names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, SHAPES
+from tinygpu.lsp.read import as_document
+from tinygpu.lsp.rename import news
+from tinygpu.syntax.parse import parse
+
+SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
+MANY = 4  # names of a spec that are changed
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+def test_names_may_be_others(path: Path):
+    text = path.read_text(encoding="utf-8")
+    document = as_document(text, str(path))
+    keys = [*document.names.defined]
+    for key in keys[:: max(1, len(keys) // MANY)]:
+        new, changed = f"zz_{key[1]}", text
+        for one in reversed(document.names.all(key)):
+            assert text[one.start : one.end] == key[1]
+            changed = changed[: one.start] + new + changed[one.end :]
+        after = as_document(changed, str(path))
+        assert news(document, after) is None, key
+        assert len(after.names.all((key[0], new))) == len(document.names.all(key)), key
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_name_has_one_place_where_it_is_declared(shape: str):
+    path = ROOT / "specs" / f"{shape}.tgpu"
+    document = as_document(path.read_text(encoding="utf-8"), str(path))
+    for one in document.names.named:
+        assert one.key in document.names.defined or one.key[1] in document.names.declared, one
+
+
+BROKEN = """op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+
+machine broken : f {
+  work grid = (g, block = (t: 32)
+}
+
+machine whole : f {
+  work grid = (g), block = (t: 32)
+  compute i = (g, t)
+}
+"""
+
+
+def test_what_is_broken_hides_nothing_else():
+    document = as_document(BROKEN, "b.tgpu")
+    assert document.broken and [m.name for m in document.loaded.machines] == ["whole"]
+    assert {one.code for one in document.diagnostics} == {"TG003"}
+    assert document.text[document.loaded.machines[0].span.start :].startswith("machine whole")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "op", "}{", "\0", 'import "nowhere"\n', "op f() -> () {", "# only a comment", "op f(x: f32[n]) ->" * 30]
+)
+def test_no_text_is_too_bad(text: str):
+    document = as_document(text, "bad.tgpu")
+    assert document.text == text and len(document.names.named) <= 60
+    assert not document.loaded.machines
+
+
+def test_a_state_has_one_index_in_the_op_and_in_its_machines():
+    text = (ROOT / "specs" / "steps.tgpu").read_text(encoding="utf-8")
+    document = as_document(text, "steps.tgpu")
+    one = document.names.at(text.index("time    t") + 8)
+    assert one is not None and document.names.defined[one.key] == text.index("re[t + 1") + 3
+    assert one.kind == "an index" and parse(text)
+
+
+def test_a_word_of_the_language_is_no_name_where_it_is_one():
+    text = "op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }\n\nmachine m : f {\n  work grid = (by), block = (t: 32)\n  compute i = (by, t)\n  time\n}\n"
+    text = text.replace("  time\n", "").replace("(by, t)", "(by, t, by2: 2)\n  register by2")
+    names = as_document(text, "m.tgpu").names
+    one = names.at(text.index("(by)") + 1)
+    assert one is not None and len(names.all(one.key)) == 2
