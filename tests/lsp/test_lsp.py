@@ -5,6 +5,11 @@ Comes in: texts, edits, questions. Goes out: messages, verdicts, places, edits.
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from pathlib import Path
+
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -167,3 +172,42 @@ async def test_lines_of_windows_and_marks_are_read(opened, client):
     text = opened(SPEC.replace("\n", "\r\n"))
     found = await text.said(lambda found: found)
     assert [one.code for one in found] == ["TG203"] and found[0].range.start.line == SPEC[: SPEC.index("x[g*256 + t]")].count("\n")
+
+
+async def test_nothing_is_offered_in_comments_and_components_behind_dots(opened, client):
+    monoid = (
+        "monoid two(first: f32, second: f32) {\n  unit (0, 0)\n  lift (x) = (x, x)\n  combine (a, b) = (a.first + b.first, a.)\n}\n"
+    )
+    text = opened(monoid + SPEC)
+
+    async def labels(word: str, more: int) -> set[str]:
+        at = types.CompletionParams(text.id, text.here(word, more))
+        return {one.label for one in (await client.text_document_completion_async(at)).items}
+
+    assert await labels("a.)", 2) == {"first", "second"}
+    assert not await labels("whose first", 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+async def test_who_proves_may_end_and_is_begun_again(opened, client):
+    text = opened(SPEC)
+    await text.lenses(lambda all: "proved" in all and "refuted" in all)
+    server = client._server.pid
+    (worker,) = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    os.kill(int(worker), signal.SIGKILL)
+
+    async def told() -> bool | None:
+        return any("TG937" in one.message for one in client.messages) or None
+
+    await text.until(told)
+    text.change("t: 256)\n  compute", "t: 512)\n  compute")
+    await text.lenses(lambda all: all.startswith("proved") and "before" not in all and "kept" not in all.split("\n")[0])
+
+
+async def test_what_is_under_way_is_ended_with_its_text(opened, client):
+    slow = SPEC.replace("a * x[i]", " + ".join(f"exp(x[i] * {n}.0) / (a + {n}.0)" for n in range(1, 14)))
+    text = opened(slow)
+    text.change("v: 4", "v: 2")
+    text.change(slow[slow.index("exp") : slow.index("}") - 1], "a * x[i]\n")
+    lines = await text.lenses(lambda all: "proving" not in all and "proved" in all)
+    assert lines[0].startswith("proved")

@@ -5,13 +5,21 @@ Comes in: specs. Goes out: their names, and the same specs with other names.
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from pygls.workspace import PositionCodec
 
 from tests.conftest import ROOT, SHAPES
+from tinygpu.lsp.colours import tokens
+from tinygpu.lsp.complete import complete
+from tinygpu.lsp.hover import hover
+from tinygpu.lsp.lenses import lenses, outline
+from tinygpu.lsp.place import Page
 from tinygpu.lsp.read import as_document
-from tinygpu.lsp.rename import news
+from tinygpu.lsp.rename import definition, news
+from tinygpu.lsp.state import State
 from tinygpu.syntax.parse import parse
 
 SPECS = sorted((ROOT / "specs").glob("*.tgpu"))
@@ -69,6 +77,22 @@ def test_no_text_is_too_bad(text: str):
     document = as_document(text, "bad.tgpu")
     assert document.text == text and len(document.names.named) <= 60
     assert not document.loaded.machines
+
+
+@pytest.mark.parametrize("name", ["softmax", "by_hand", "steps"])
+def test_no_half_written_text_is_too_bad_for_any_question(name: str):
+    text, chance = (ROOT / "specs" / f"{name}.tgpu").read_text(encoding="utf-8"), random.Random(name)
+    for _ in range(8):
+        cut = chance.randrange(len(text))
+        half = text[:cut] + chance.choice(["", "}", "{", "x", "(", "=", "#", '"', "𝒙"]) + text[cut + chance.randrange(30) :]
+        document, page = as_document(half, "half.tgpu"), Page(half, PositionCodec())
+        state = State("half.tgpu", document, half, 1, 1)
+        assert page.offset(page.position(cut)) == cut
+        complete(document, cut)
+        hover(state, cut, [*document.diagnostics])
+        definition(document, page, cut)
+        assert len(tokens(document.names, page).data) <= 5 * len(document.names.named)
+        assert len(outline(state, page)) <= half.count("\n") + 1 and not lenses(state, page)
 
 
 def test_a_state_has_one_index_in_the_op_and_in_its_machines():

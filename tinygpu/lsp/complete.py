@@ -7,6 +7,7 @@ names are those of the declaration around, of what it computes, and of all files
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from lark import UnexpectedToken
 from lsprotocol import types
@@ -42,9 +43,13 @@ KINDS: Mapping[str, ITEM] = {
 def complete(document: Document, offset: int) -> list[types.CompletionItem]:
     """What may stand at an offset; a word that is begun there is left to the editor."""
     text = document.text
+    if any(t.kind in ("COMMENT", "STRING") and t.start < offset <= t.end for t in scan(text, text.rfind("\n", 0, offset) + 1)):
+        return []
     begin = offset
     while begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
         begin -= 1
+    if text[begin - 1 : begin] == ".":
+        return [_item(name, "a component", ITEM.Property) for name in components(document, begin)]
     could = accepted(text, begin)
     items = {
         name: _item(name, "a word of the language", ITEM.Keyword) for name in sorted(could) if name.isalpha() and name.islower()
@@ -94,6 +99,17 @@ def names_at(document: Document, offset: int) -> Iterator[tuple[str, str]]:
     for op in ops:
         yield from locals_of(op).items()
     yield from ((name, kind_of(one)) for name, one in declared.items())
+
+
+def components(document: Document, offset: int) -> list[str]:
+    """What may stand behind a dot: the components of monoids, the operands of instructions; of a declaration that is being written whatever has a type there."""
+    if document.names.around(offset) is None:
+        begin = max((m.start() for m in DECLARATION.finditer(document.text, 0, offset)), default=0)
+        words = list(scan(document.text[begin:offset]))
+        return list(dict.fromkeys(a.text for a, b in pairwise(words) if a.kind == WORD and b.text == ":"))
+    several = document.names.declared.values()
+    monoids = [c.name for one in several if isinstance(one, tree.Monoid) for c in one.components]
+    return list(dict.fromkeys((*monoids, *(o.name for one in several if isinstance(one, tree.Instruction) for o in one.operands))))
 
 
 def _item(name: str, kind: str, what: ITEM) -> types.CompletionItem:

@@ -20,12 +20,14 @@ WORKER = "tinygpu.lsp.worker"
 
 @dataclass(slots=True)
 class Worker:
-    """A process that is begun when it is first needed, and again where it has ended."""
+    """A process that is begun when it is first needed, and again where it has ended; `lost` is called when nobody has ended it."""
 
     answer: Callable[[str, int, Any], None]
+    lost: Callable[[int], None]
     process: asyncio.subprocess.Process | None = None
     reader: asyncio.Task[None] | None = None
     begun: asyncio.Lock = field(default_factory=asyncio.Lock)
+    ending: bool = False
 
     async def begin(self) -> asyncio.subprocess.Process:
         """The process, which imports and proves what every job would."""
@@ -40,8 +42,7 @@ class Worker:
         """Begins a job, and ends the one before of the same text."""
         process = await self.begin()
         assert process.stdin is not None
-        process.stdin.write(packed(job))
-        await process.stdin.drain()
+        process.stdin.write(packed(job))  # and nobody waits until it is read
 
     async def listen(self, process: asyncio.subprocess.Process) -> None:
         """Hands answers on, until the process ends."""
@@ -51,9 +52,12 @@ class Worker:
                 length = int.from_bytes(await process.stdout.readexactly(LENGTH), "little")
                 self.answer(*pickle.loads(await process.stdout.readexactly(length)))
         except asyncio.IncompleteReadError:
-            await process.wait()
+            code = await process.wait()
+            if not self.ending:
+                self.lost(code)
 
     def end(self) -> None:
         """Ends the process."""
+        self.ending = True
         if self.process is not None and self.process.returncode is None:
             self.process.kill()

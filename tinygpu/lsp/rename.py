@@ -70,7 +70,10 @@ def edits_of(document: Document, page: Page, offset: int, new: str) -> list[type
     text = document.text
     for place in reversed(places):
         text = text[: place.start] + new + text[place.end :]
-    wrong = news(document, as_document(text, document.path))
+    after = as_document(text, document.path)
+    again, wrong = after.names.at(places[0].start), news(document, after)
+    if wrong is None and (again is None or len(after.names.all(again.key)) != len(places)):
+        raise TinygpuError.of("TG936", f"{new} is the name of something else where {one.key[1]} stands", help="take another name")
     if wrong is not None:
         label = Label(wrong.span, wrong.title)
         help = f"with it: {wrong.title}"

@@ -14,12 +14,14 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from tinygpu.commands.common import bug
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.lsp import says
 from tinygpu.lsp.jobs import Worker
 from tinygpu.lsp.place import Page
 from tinygpu.lsp.read import as_document
 from tinygpu.lsp.state import State
+from tinygpu.lsp.verdicts import Job
 
 PAUSE = 0.05  # seconds without a change, after which a text is read
 
@@ -32,8 +34,9 @@ class Server(LanguageServer):
         self.states: dict[str, State] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.said: dict[str, list[tuple[types.Diagnostic, Diagnostic]]] = {}
-        self.worker = Worker(self.answered)
+        self.worker = Worker(self.answered, self.lost)
         self.refreshing: asyncio.Task[None] | None = None
+        self.stopping: asyncio.Task[None] | None = None
 
     def latest(self, uri: str, again: bool = False) -> State:
         """What is known of a text, which may have changed since it was read."""
@@ -72,6 +75,21 @@ class Server(LanguageServer):
         if uri in self.states and self.states[uri].answered(number, found):
             self.publish(uri)
 
+    def lost(self, code: int) -> None:
+        """The process that proves has ended by itself."""
+        self.tell(
+            Diagnostic("TG937", f"the process that proves has ended, with code {code}", helps=("the next change begins it again",))
+        )
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A bug of ours becomes a message."""
+        self.tell(bug(error))
+
+    def tell(self, one: Diagnostic) -> None:
+        """A message that is of no text."""
+        said = "; ".join((one.headline, *one.notes, *one.helps))
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, said))
+
     def publish(self, uri: str) -> None:
         """Says what there is to say of a text."""
         state, page = self.states[uri], Page(self.states[uri].document.text, self.workspace.position_codec)
@@ -99,4 +117,7 @@ class Server(LanguageServer):
             self.waiting.pop(uri).cancel()
         self.states.pop(uri, None)
         self.said.pop(uri, None)
+        self.stopping = asyncio.get_running_loop().create_task(
+            self.worker.send(Job(uri, 0, "", ""))
+        )  # which ends what is under way
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
