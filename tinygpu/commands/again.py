@@ -20,7 +20,7 @@ from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.model.choice import Claimed
+from tinygpu.model.pipeline import Claimed
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
                 keep(spec, believed[-1])
             if style == "human":
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
-                asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
+                asked = (believed[-1].kind, "all")
                 because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
         for spec, family in free:
             now(f"checking {family.title}")
@@ -108,7 +108,7 @@ def known_property(arguments: argparse.Namespace) -> None:
         return
     from tinygpu.obligations import PROPERTIES
 
-    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem", "choice"})
+    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem", "choice", "pipeline"})
     if why in (*names, "all"):
         return
     if why == "-" or glob.glob(why):
@@ -251,18 +251,15 @@ def finish(
         case "human":
             show(problems, style, sources)
             stated = (
-                (what, [t.word for t in believed if t.of_sizes is of])
-                for what, of in (("lemmas and theorems", False), ("choices", True))
+                (what, [t.word for t in believed if t.kind == kind])
+                for what, kind in (("lemmas and theorems", "theorem"), ("choices", "choice"), ("pipelines", "pipeline"))
             )
             for what, words in (*stated, ("families", [f.word for f in proved]), ("machines", [j.word for j in judged])):
                 counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
                 if len(words) > 1:
                     print(f"{len(words)} {what}: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
         case "json":
-            named = (
-                ("theorems", [t.row for t in believed if not t.of_sizes]),
-                ("choices", [t.row for t in believed if t.of_sizes]),
-            )
+            named = ((f"{kind}s", [t.row for t in believed if t.kind == kind]) for kind in ("theorem", "choice", "pipeline"))
             rows = {name: several for name, several in named if several}
             rows |= {"families": [one.row for one in proved]} if proved else {}
             print_json({**rows, "machines": [as_row(j) for j in judged]}, found)

@@ -1,4 +1,4 @@
-"""Theorems, lemmas and choices, as `check` needs them: those of some specs, with their verdicts.
+"""Theorems, lemmas, choices and pipelines, as `check` needs them: those of some specs, with their verdicts.
 
 Comes in: loaded specs and names. Goes out: a line for each theorem, its messages, its row for a machine that reads. The one idea: a theorem is checked as a machine is, by what it
 says alone, and its verdict is one of the same three words.
@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
-from tinygpu.category.term import text
+from tinygpu.category.term import Const, text
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.model.choice import Choice, Claimed
+from tinygpu.model.choice import Choice
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A theorem, or a choice, and what came of checking it; where it is proved, by which laws, with which obligations beside."""
+    """A theorem, a choice or a pipeline, and what came of checking it; where it is proved, by which laws, with which obligations beside."""
 
     path: str
     theorem: Claimed
@@ -38,9 +39,9 @@ class Believed:
         return (sum(n for _, n in self.found.laws), len(self.found.claims)) if self.found else (0, 0)
 
     @property
-    def of_sizes(self) -> bool:
-        """Whether it is a choice, and no theorem or lemma."""
-        return isinstance(self.theorem, Choice)
+    def kind(self) -> str:
+        """A lemma is a theorem here."""
+        return {Choice: "choice", Pipeline: "pipeline"}.get(type(self.theorem), "theorem")
 
     @property
     def row(self) -> dict[str, object]:
@@ -50,11 +51,22 @@ class Believed:
         if isinstance(one, Choice):
             cases = [{"machine": b.machine.name, "where": [text(guard) for guard in b.where]} for b in one.branches]
             return {"file": self.path, "choice": one.name, "op": one.said, **found, "obligations": obligations, "cases": cases}
+        if isinstance(one, Pipeline):
+            calls = [
+                {"op": c.to.op.family, "by": c.to.title, "given": list(map(shown, c.given)), "made": list(c.made)}
+                for c in one.calls
+            ]
+            return {"file": self.path, "pipeline": one.name, **found, "obligations": obligations, "calls": calls}
         return {"file": self.path, "theorem": one.name, "about": one.said, **found, "laws": laws, "obligations": obligations}
 
 
+def shown(given: str | Const) -> str:
+    """A tensor's name, or a number."""
+    return given if isinstance(given, str) else text(given)
+
+
 def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Claimed], ...]:
-    """The lemmas, theorems and choices of some specs: all, or those of these names or of these ops."""
+    """The lemmas, theorems, choices and pipelines of some specs: all, or those of these names or of these ops."""
     every = [(spec, one) for spec in specs for one in spec.spec.stated]
     return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
 
@@ -89,9 +101,7 @@ def line(one: Believed, width: int) -> str:
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}" if one.diagnostics else said
     laws, obligations = one.counts
-    return (
-        f"{said}  {one.theorem.sizes}  ({'' if one.of_sizes else f'{laws} laws, '}{obligations} obligations, {one.seconds:.2f} s)"
-    )
+    return f"{said}  {one.theorem.sizes}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {one.seconds:.2f} s)"
 
 
 def reasons(one: Believed) -> list[str]:

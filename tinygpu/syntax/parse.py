@@ -119,7 +119,10 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
 
 BUILD: Mapping[str, Build] = {
     **{rule: row(made, rule) for made in vars(tree).values() if isinstance(made, Kind) for rule in made.rules},
-    **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs", "cases"), several),
+    **dict.fromkeys(
+        ("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs", "cases", "gets", "givens"),
+        several,
+    ),
     **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch", "way"), only),
     "fold": fold,
     "array": array,
@@ -185,7 +188,7 @@ def _bearable(source: Source, begin: int) -> Iterator[Token]:
 def _next_declaration(text: str, offset: int, begin: int) -> int | None:
     """Where to read on after a mistake: the next declaration at the start of a line, behind `begin`; it may be the mistake's own line."""
     line = text.rfind("\n", 0, offset) + 1
-    match = re.compile(r"^(?:op|machine|choice|theorem|lemma|scheme|monoid|param|def|import)\b", re.MULTILINE).search(
+    match = re.compile(r"^(?:op|machine|choice|pipeline|theorem|lemma|scheme|monoid|param|def|import)\b", re.MULTILINE).search(
         text, max(line, begin + 1)
     )
     return match and match.start()
