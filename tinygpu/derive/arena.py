@@ -89,7 +89,7 @@ def arena_of(pipeline: Pipeline) -> Arena:
 
 def most(terms: tuple[Term, ...]) -> Term:
     """The largest of them."""
-    return reduce(lambda a, b: App("max", (a, b)), terms)
+    return reduce(lambda a, b: App("max", (a, b)), sorted(terms, key=text))
 
 
 def buffers(pipeline: Pipeline) -> Iterator[Buffer]:

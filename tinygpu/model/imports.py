@@ -7,7 +7,7 @@ among them, are its own, and stay there, unless a pipeline says that it calls th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
@@ -41,7 +41,9 @@ def with_imports(file: tree.File, problems: Problems) -> tree.File:
         return replace(file, declarations=without_ranks(file.declarations, problems))
     every = without_ranks(Files(problems).declarations(file, file.span.file, ()), problems)
     called = called_by([d for d in every if own(d, file)], every)
-    every = tuple(d for d in every if own(d, file) or not isinstance(d, CALLEES) or d.name in called)
+    every = tuple(
+        d if own(d, file) else serving(d, called) for d in every if own(d, file) or not isinstance(d, CALLEES) or d.name in called
+    )
     wanted = {word for d in every if own(d, file) or isinstance(d, CALLEES) for word in words(replace(d, name=""))}
     by = {d.via.name for d in every if isinstance(d, tree.Machine) and d.via}
 
@@ -56,21 +58,28 @@ def with_imports(file: tree.File, problems: Problems) -> tree.File:
 CALLEES = (tree.Machine, tree.Choice, tree.Pipeline)
 
 
-def called_by(callers: Sequence[Declared], declared: Sequence[Declared]) -> set[str]:
-    """The machines, choices and pipelines that pipelines say they call, and those that these call: those of other files are there for nobody else."""
-    by_name, found = {d.name: d for d in declared if isinstance(d, CALLEES)}, set[str]()
-    waiting = list[Declared](d for d in callers if isinstance(d, tree.Pipeline))
+def called_by(callers: Sequence[Declared], declared: Sequence[Declared]) -> dict[str, set[str]]:
+    """The machines, choices and pipelines that pipelines say they call, and those that these call, with the ops for which: those of other files are there for nobody else."""
+    by_name, found = {d.name: d for d in declared if isinstance(d, CALLEES)}, dict[str, set[str]]()
+    waiting: list[tree.Choice | tree.Pipeline] = [d for d in callers if isinstance(d, tree.Pipeline)]
     while waiting:
+        calls: list[tuple[str, str]] = []
         match waiting.pop():
-            case tree.Pipeline(calls=calls):
-                names = {one.by.name for one in calls if one.by}
-            case tree.Choice(branches=branches):
-                names = {one.machine.name for one in branches}
-            case _:
-                continue
-        waiting += [by_name[name] for name in sorted(names - found) if name in by_name]
-        found |= names
+            case tree.Pipeline(calls=turned):
+                calls = [(one.by.name, one.op.name) for one in turned if one.by]
+            case tree.Choice(branches=branches, op=op):
+                calls = [(one.machine.name, op.name) for one in branches]
+        waiting += [
+            one for name, _ in calls if name not in found and isinstance(one := by_name.get(name), tree.Choice | tree.Pipeline)
+        ]
+        for name, served in calls:
+            found.setdefault(name, set()).add(served)
     return found
+
+
+def serving(one: Declared, called: Mapping[str, set[str]]) -> Declared:
+    """A machine of another file, for the ops alone for which it is called."""
+    return replace(one, ops=tuple(op for op in one.ops if op.name in called[one.name])) if isinstance(one, tree.Machine) else one
 
 
 def own(declaration: tree.Declaration, file: tree.File) -> bool:
