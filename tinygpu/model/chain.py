@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tinygpu.category.text import claimed
+from tinygpu.diagnostic import Span
 from tinygpu.model.joint import bounded, inner, kind, named
 from tinygpu.model.problems import Problems, counted
 from tinygpu.model.served import Served
@@ -44,6 +45,12 @@ class Chain:
     op: tree.Op
     pairs: tuple[tuple[tree.Expr, tree.Expr], ...]
 
+    def strangers(self) -> tuple[Span, tree.Expr, tree.Expr] | None:
+        """The first extents that are not written alike, and where: of what is wanted, or made, and of what is there."""
+        every = [(step.turned.span, pair) for step in self.steps for pair in step.pairs]
+        every += [(self.pipeline.outputs[0].span, pair) for pair in self.pairs]
+        return next(((span, *pair) for span, pair in every if format_expr(pair[0]) != format_expr(pair[1])), None)
+
 
 def chain_of(pipeline: tree.Pipeline, file: tree.File, served: Served, constants: set[str], problems: Problems) -> Chain | None:
     """`tree.Pipeline → Chain`; None after a message."""
@@ -53,7 +60,7 @@ def chain_of(pipeline: tree.Pipeline, file: tree.File, served: Served, constants
         return None
     links.finish()
     where = tuple(dict.fromkeys((*pipeline.where, *(w for step in links.steps for w in links.put(step, step.op.where)))))
-    outputs = tuple(replace(t, shape=links.known[t.name].shape, inplace="") for t in pipeline.outputs if t.name in links.known)
+    outputs = tuple(replace(t, inplace="") for t in pipeline.outputs)
     op = tree.Op(pipeline.name, pipeline.inputs, outputs, tuple(links.lines), where, span=pipeline.span)
     return Chain(pipeline, tuple(links.steps), op, tuple(links.declared())) if len(problems) == before else None
 

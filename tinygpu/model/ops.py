@@ -19,6 +19,7 @@ from tinygpu.model.served import Instance, Served
 from tinygpu.model.source import source, variants
 from tinygpu.record import replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_expr
 
 
 def ops_of(file: tree.File, scope: Scope, wrong: Collection[str]) -> dict[str, list[Instance] | None]:
@@ -47,12 +48,25 @@ def chains_of(
     chains, constants = list[Chain](), {*params, *SPECIAL}
     for one in (d for d in file.declarations if isinstance(d, tree.Pipeline)):
         chain = chain_of(scope.problems.enter(one), file, served, constants, scope.problems)
-        served[one.name] = _op(chain.op, file, scope, wrong) if chain else None
+        served[one.name] = _chained(chain, file, scope, wrong) if chain else None
         if chain:
             chains.append(chain)
             place = file.declarations.index(one)
             file = replace(file, declarations=(*file.declarations[:place], chain.op, *file.declarations[place:]))
     return file, chains
+
+
+def _chained(chain: Chain, file: tree.File, scope: Scope, wrong: Collection[str]) -> list[Instance] | None:
+    """The op of a pipeline. Where its equations cannot be, because a call is given other extents than it wants, that is said, and not what follows."""
+    alone = Problems()
+    made, strange = _op(chain.op, file, replace(scope, problems=alone), wrong), chain.strangers()
+    if made is None and alone.found and strange:
+        span, wanted, there = strange
+        scope.problems.say("TG192.extent", span, wanted=format_expr(wanted), there=format_expr(there))
+    else:
+        for one in (*alone.found, *alone.warnings):
+            scope.problems.take(one)
+    return made
 
 
 def pipelines_of(
