@@ -13,9 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from tinygpu.commands.common import BAD, bug, prepare, show
+from tinygpu.commands.settings import filled, prepared, settled
 from tinygpu.diagnostic import TinygpuError
 
 T = TypeVar("T")
@@ -33,11 +35,13 @@ COMMANDS = {
     "explain": "print the page of an error code",
     "fmt": "write specs in the one style",
     "new": "start a spec from a template that is proved",
+    "init": "start a project: a spec, its test, its settings, and what continuous integration runs",
+    "completion": "print the script by which a shell completes commands, options and names",
 }
 
 
-def parser(only: str = "") -> argparse.ArgumentParser:
-    """The arguments of every command, or of one: the others are then not even imported."""
+def parser(only: str = "", project: bool = False) -> argparse.ArgumentParser:
+    """The arguments of every command, or of one: the others are then not even imported, and those that the project settles need not be given."""
     top = argparse.ArgumentParser(
         prog="tinygpu",
         description="A language for tiny GPU machines: each proved for all sizes, then built for CUDA and the CPU.",
@@ -59,20 +63,26 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.configure(command)
+        if name == only and project:
+            given = settled(command, name, COMMANDS, Path.cwd())
+            prepared(command, given)
+            command.set_defaults(settled=given)
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         command.set_defaults(run=module.run)
     return top
 
 
 def parsed(given: Sequence[str]) -> argparse.Namespace:
-    """The arguments; those of which there may be several stand before options and behind them."""
-    top = parser(given[0] if given else "")
+    """The arguments; those of which there may be several stand before options and behind them. Raises TinygpuError for what the project says."""
+    only = next((word for word in given if not word.startswith("-")), "")
+    top = parser(only, project=not {"-h", "--help"} & {*given})
     arguments, behind = top.parse_known_args(given)
     many = next((name for name in ("words", "machines", "paths") if isinstance(getattr(arguments, name, None), list)), "")
     if behind and (not many or any(word.startswith("-") for word in behind)):
         top.error(f"unrecognized arguments: {' '.join(behind)}")
     if behind:
         setattr(arguments, many, [*getattr(arguments, many), *behind])
+    filled(arguments, getattr(arguments, "settled", {}))
     return arguments
 
 
@@ -81,7 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
-    arguments = parsed(given)
+    try:
+        arguments = parsed(given)
+    except TinygpuError as error:
+        show(error.diagnostics, "human", error.texts)
+        return BAD
     if arguments.version:
         from tinygpu import __version__
 
