@@ -1,4 +1,4 @@
-"""The documents run: every block of the README, the tour and the page of costs is executed, and its output is the one that is shown.
+"""The documents run: every block of the README, the tour and the pages of costs and of projects is executed, and its output is the one that is shown.
 
 Comes in: Markdown. Goes out: failures with the block's line. A block whose first line is `# file: NAME` is written to NAME, another
 `python` block is executed, the `$` lines of a `console` block are run and what they print compared, line by line, with seconds and
@@ -23,7 +23,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "ci"))]
+RUN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "ci"))]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
@@ -116,6 +116,9 @@ def commands(block: Block, where: str) -> None:
         if command.startswith("make "):
             done = subprocess.run(["make", "-n", "-C", str(ROOT), *command.split()[1:]], capture_output=True, text=True)
             assert done.returncode == 0, f"{where}: {command}\n{done.stderr}"
+        elif command.startswith(".venv/bin/python -m pytest "):
+            paths = [word for word in command.split()[3:] if not word.startswith("-")]
+            assert all((ROOT / name).exists() for name in paths), f"{where}: {command}"
         elif command.startswith("tinygpu "):
             done = subprocess.run(command, shell=True, text=True, capture_output=True, timeout=600)
             assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
