@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from tinygpu.commands.common import BAD, bug, prepare, show
+from tinygpu.commands.common import BAD, PROVED, bug, prepare, show
 from tinygpu.commands.settings import filled, prepared, settled
 from tinygpu.diagnostic import TinygpuError
 
@@ -91,21 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
+    arguments = argparse.Namespace(debug="--debug" in given)
     try:
         arguments = parsed(given)
-    except TinygpuError as error:
-        show(error.diagnostics, "human", error.texts)
-        return BAD
-    if arguments.version:
-        from tinygpu import __version__
-
-        print(f"tinygpu {__version__}")
-        return 0
-    if arguments.command is None:
-        parser().print_help()
-        return BAD
-    try:
-        code: int = arguments.run(arguments)
+        code = done(arguments)
         sys.stdout.flush()
         return code
     except TinygpuError as error:
@@ -119,6 +108,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         show((bug(error),), getattr(arguments, "output_format", "human"))
         return BAD
+
+
+def done(arguments: argparse.Namespace) -> int:
+    """What was asked for: a command, the version, or else the help."""
+    if arguments.version:
+        from tinygpu import __version__
+
+        print(f"tinygpu {__version__}")
+        return PROVED
+    if arguments.command is None:
+        parser().print_help()
+        return BAD
+    return int(arguments.run(arguments))
 
 
 def on_one_piece(function: Callable[[], T]) -> Callable[[], T]:

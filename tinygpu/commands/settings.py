@@ -75,7 +75,7 @@ def settings_in(file: Path) -> Settings | None:
 
     try:
         tool = tomllib.loads(text).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         title = f"{nearby(file)} is no TOML: {str(error)[:1].lower()}{str(error)[1:]}"
         raise TinygpuError.of("TG945", title, help="nothing of it was taken, so nothing was done") from None
     table = tool.get("tinygpu") if isinstance(tool, dict) else None
