@@ -111,8 +111,8 @@ def test_progress_is_said_after_a_while_at_a_terminal_and_never_in_a_pipe(capsys
     assert said("checking m", 0.1, "") == ""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "70")
-    lines = said("checking m (1 of 2)", 0.1, "").split(CLEAR)
-    assert lines[0] == lines[-1] == "" and lines[1] == "[#####.....] checking m (1 of 2) … 0 s"
+    lines = said("checking m (2 of 2)", 0.1, "").split(CLEAR)
+    assert lines[0] == lines[-1] == "" and lines[1] == "[#####.....] checking m (2 of 2) … 0 s"
     assert re.search(
         r"checking m … \d+ s: line 3: x\[i\] is inside n$", said("checking m", 0.3, "x[i] is inside n").split(CLEAR)[-2]
     )

@@ -201,11 +201,11 @@ class Progress:
 
 
 def bar(doing: str) -> str:
-    """How far it is, where that is said.
+    """What is done before this one, where that is said.
 
     >>> bar("checking scale (3 of 10)"), bar("reading")
-    ('[###.......] ', '')
+    ('[##........] ', '')
     """
     found = re.search(r"\((\d+) of (\d+)\)$", doing)
-    done = BAR * int(found[1]) // max(1, int(found[2])) if found else 0
+    done = BAR * (int(found[1]) - 1) // max(1, int(found[2])) if found else 0
     return f"[{'#' * done}{'.' * (BAR - done)}] " if found else ""
