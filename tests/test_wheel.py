@@ -113,6 +113,9 @@ def test_the_version_is_that_of_git_where_there_is_one(tmp_path):
     assert version(tmp_path).startswith("0.1.0.dev1+g")
     subprocess.run([*git, "tag", "v1.2.3"], cwd=tmp_path, check=True)
     assert version(tmp_path) == "1.2.3"
+    shutil.rmtree(tmp_path / ".git")
+    (tmp_path / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: tinygpu\nVersion: 1.2.4\n")  # as in an archive of sources
+    assert version(tmp_path) == "1.2.4"
 
 
 def test_a_syntax_error_has_its_message(installed):

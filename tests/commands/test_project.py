@@ -30,6 +30,19 @@ def test_a_project_is_found_from_below_and_its_places_are_its_own(run, monkeypat
     assert code == 0 and "scale_m" in out
 
 
+def test_a_project_that_is_there_keeps_every_byte(run):
+    Path("mine").mkdir()
+    there, file = b'[project]\r\nname = "mine"', Path("mine/pyproject.toml")
+    file.write_bytes(there)
+    assert run("init", "mine")[0] == 0
+    text = file.read_bytes()
+    assert text.startswith(there + b"\r\n\r\n[tool.tinygpu]\r\n") and b"\n" not in text.replace(b"\r\n", b"")
+    Path("other").mkdir()
+    Path("other/pyproject.toml").write_text("tool = { black = 1 }\n")  # to which no table can be added
+    code, _, err = run("init", "other")
+    assert code == 2 and "TG945" in err and not Path("other/specs").exists()
+
+
 LONGER = [pytest.param(kind, id=f"init {kind}", marks=pytest.mark.sampled) for kind in KINDS[1:]]
 
 

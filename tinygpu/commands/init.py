@@ -13,7 +13,7 @@ from pathlib import Path
 from tinygpu.commands.common import PROVED, write
 from tinygpu.commands.new import KINDS, name_of_op, template
 from tinygpu.commands.project import HOOKS, PROJECT, files
-from tinygpu.commands.settings import settings_in
+from tinygpu.commands.settings import settings_in, settings_of
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.syntax.files import read_text
 
@@ -60,10 +60,14 @@ def free(folder: Path, paths: dict[str, str]) -> None:
 
 
 def extended(file: Path, settings: str) -> str:
-    """The text of a pyproject.toml, with settings at its end. Raises TG904 where it has some, TG945 where it is no TOML."""
+    """The text of a pyproject.toml as it is, and settings at its end. Raises TG904 where it has some, TG945 where it is or would be no TOML."""
     if settings_in(file) is not None:
         raise TinygpuError.of(
             "TG904", f"{file} has [tool.tinygpu] already", help="this is a project of tinygpu: tinygpu new adds a spec"
         )
-    text = read_text(str(file))
-    return f"{text.rstrip()}\n\n{settings}" if text.strip() else settings
+    read_text(str(file))  # raises TG903 where it is no text
+    text = file.read_bytes().decode("utf-8")
+    lines = "\r\n" if "\r\n" in text else "\n"
+    text += lines * (not text.endswith("\n")) + f"\n{settings}".replace("\n", lines)
+    settings_of(file, text)
+    return text

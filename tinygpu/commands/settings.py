@@ -66,9 +66,13 @@ def of_project(folder: Path) -> Settings | None:
 def settings_in(file: Path) -> Settings | None:
     """The settings of a file; nothing where it has none, or cannot be read. Raises TG945."""
     try:
-        text = file.read_text(encoding="utf-8")
+        return settings_of(file, file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def settings_of(file: Path, text: str) -> Settings | None:
+    """The settings of a file with this text. Raises TG945."""
     if "tinygpu" not in text:  # and TOML is not even imported
         return None
     import tomllib
