@@ -46,7 +46,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("run",),
     ("pipeline",),
     ("tune",),
-    ("report", "commands", "cli", "testing", "__main__", "__init__"),
+    ("report", "commands", "cli", "testing", "plugin", "__main__", "__init__"),
 )
 RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}
 ALONE = {  # a part or a file that sees less than all that is before it: what it may see

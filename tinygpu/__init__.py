@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__version__ = "0.1.0"
 __all__ = ["build", "check", "load"]
 
 
@@ -17,4 +16,16 @@ def __getattr__(name: str) -> Any:
         from tinygpu import pipeline
 
         return getattr(pipeline, name)
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module 'tinygpu' has no attribute {name!r}")
+
+
+def _version() -> str:
+    """The version that is installed, which git gave it; of a checkout that nobody installed none is known."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tinygpu")
+    except PackageNotFoundError:
+        return "0+unknown"

@@ -19,11 +19,11 @@ from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths
 from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.theorems import Believed
-from tinygpu.commands.together import Progress, processes
+from tinygpu.commands.together import CLEAR, Progress, processes
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
-from tinygpu.report import report, wants_color
+from tinygpu.report import at_terminal, report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
@@ -204,8 +204,8 @@ def because(sentences: Iterable[str]) -> None:
 
 def told(said: str, diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
     """A line, and messages behind it."""
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if at_terminal(sys.stderr):
+        print(CLEAR, end="", file=sys.stderr, flush=True)
     print(said, flush=True)
     if diagnostics:
         print(f"\n{report(diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)

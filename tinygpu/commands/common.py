@@ -118,6 +118,14 @@ def brief(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:40]}… of {len(text)} characters"
 
 
+def nearby(path: str | Path) -> str:
+    """A path as one types it from here; whole where it lies on another drive."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)
+
+
 def write(path: Path, text: str) -> None:
     """Write an output whole. Raises TG904 for a place that cannot be written."""
     from tinygpu.runtime.cubins import _write_whole
