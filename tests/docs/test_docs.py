@@ -1,4 +1,4 @@
-"""The documents run: every block of the README, the tour and the page of costs is executed, and its output is the one that is shown.
+"""The documents run: every block of the README, the tour and the pages beside it is executed, and its output is the one that is shown.
 
 Comes in: Markdown. Goes out: failures with the block's line. A `tgpu` block whose first line is `# file: NAME` is written to NAME, a
 `python` block is executed, the `$` lines of a `console` block are run and what they print compared, line by line, with seconds and
@@ -21,7 +21,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "cost.md", ROOT / "docs" / "puzzles.md"]
+RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "puzzles", "from_cuda", "from_triton"))]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
@@ -70,7 +70,7 @@ def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 session(block, where)
             case "sh":
                 commands(block, where)
-            case "text":
+            case "text" | "cuda" | "py":  # what others' compilers read
                 pass
             case other:
                 raise AssertionError(f"{where}: nobody runs a block of {other}")
