@@ -99,9 +99,9 @@ def predicted(machine: Machine) -> tuple[str, str, str]:
 def moved(cost: Cost) -> str:
     """Bytes, how often each is moved, operations."""
     if cost.moved is None or not cost.once:
-        return f"{bytes_of(cost.once)} once, where data say which" if cost.once else "as data say"
-    flops = f", {amount(cost.flops.number)}flop" if cost.flops.number else ""
-    return f"{bytes_of(cost.moved)} moved, {ratio(cost.moved / cost.once)} times each{flops}"
+        return "as data say"
+    flops = f"; {amount(cost.flops.number)}flop" if cost.flops.number else ""
+    return f"{bytes_of(cost.moved)} (× {ratio(cost.moved / cost.once)}){flops}"
 
 
 @cache
@@ -170,7 +170,7 @@ def page(path: Path) -> Page:
     loaded = pipeline.load_text(text, shown)
     files: dict[str, str | bytes] = {}
     rows: list[Row] = []
-    parts = [f"# {path.stem}\n\n{opening(text)}\n\nThe file is `{shown}`.\n"]
+    parts = [f"# {path.stem}\n\n{opening(text)}\n\nThe file is `{shown}`, one of the [gallery](index.md).\n"]
     spans = sorted({machine.op.meant.span for machine in loaded.machines if machine.op.meant.span.file == shown})
     parts += [block(text[span.start : span.end]) for span in spans if span.end]
     for name in dict.fromkeys(machine.name for machine in loaded.machines):
@@ -209,7 +209,7 @@ def index(pages: Sequence[Page]) -> str:
     """The list of all specs, each with its equation, how many machines it has, and for how many ops and dtypes they are proved."""
     found = [
         "# Gallery\n",
-        "Every shipped machine, from its spec. The verdict is that of its certificate in `proofs/`; bytes and operations are counted, and no run on an "
+        "Every shipped machine, from its spec. The verdict is that of its certificate in `proofs/`; bytes that are moved, with how often each is, and operations are counted, and no run on an "
         f"{DEVICE.upper()} is predicted to be faster than the time beside them; what is measured are whole calls on a CPU and numpy's, of `benchmarks/results/cpu.json`.\n",
         "| | | machines | proved |",
         "|---|---|---|---|",

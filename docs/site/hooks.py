@@ -1,17 +1,18 @@
-"""What is made when the site is built: its first page of the README, the list of errors, the gallery.
+"""What is made when the site is built: its first page of the README, the lists of errors and decisions, the gallery.
 
 Comes in: mkdocs' list of files. Goes out: the same with pages that lie nowhere. The one idea: a page has one text, so the site has no copy of any.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # mkdocs loads this file alone
@@ -31,7 +32,6 @@ KINDS = {
     "TG8": "Building and calling",
     "TG9": "The tool",
 }
-OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?://|#)(?:\.\./)+(?!docs/)([^)]+)\)")  # a link to what is no page
 
 
 def first_page(readme: str) -> str:
@@ -50,11 +50,22 @@ def errors() -> str:
     return "\n".join(parts)
 
 
+def decisions() -> str:
+    """Every decision with its title."""
+    parts = ["# Decisions\n\nWhat was decided, when there was another way, and why.\n", "| | |", "|---|---|"]
+    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        parts.append(f"| [{path.stem[:4]}]({path.name}) | {title(path.read_text(encoding='utf-8')).partition('. ')[2]} |")
+    return "\n".join(parts) + "\n"
+
+
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """The pages that are made."""
+    from mkdocs.structure.files import File
+
     made: dict[str, str | bytes] = {
         "index.md": first_page((ROOT / "README.md").read_text(encoding="utf-8")),
         "errors/index.md": errors(),
+        "decisions/index.md": decisions(),
         **{f"gallery/{name}": content for name, content in gallery(tuple(specs())).items()},
     }
     for path, content in made.items():
@@ -63,5 +74,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A link to a file that is no page becomes its name."""
-    return OUTSIDE.sub(r"\1 (`\2`)", markdown)
+    """Where code stands beside code, it has the room of the navigation."""
+    if 'class="grid"' in markdown:
+        page.meta["hide"] = ["navigation"]
+    return markdown

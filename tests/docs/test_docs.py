@@ -21,7 +21,10 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "puzzles", "from_cuda", "from_triton", "unknown"))]
+RUN = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "puzzles", "from_cuda", "from_triton", "unknown")),
+]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")

@@ -23,7 +23,9 @@ def test_what_is_coloured_is_the_text(path: Path) -> None:
 
 
 def test_the_words_have_their_colours() -> None:
-    text = "# C = A·B\nop f(A: f32[n]) -> (C: f32[n]) { C[i] = sum[k < 4] max(A[i], 0x1F) }\n  work grid = (work), block = (t: 32)\n"
+    text = (
+        "# C = A·B\nop f(A: f32[n]) -> (C: f32[n]) { C[i] = sum[k < 4] max(A[i], 0x1F) }\n  work grid = (work), block = (t: 32)\n"
+    )
     found = [(kind, part) for kind, part in TgpuLexer().get_tokens(text) if part.strip()]
     assert (Comment.Single, "# C = A·B") in found and (Keyword.Declaration, "op") in found and (Name.Function, "f") in found
     assert (Keyword.Type, "f32") in found and (Keyword.Pseudo, "sum") in found and (Number, "0x1F") in found
