@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,9 @@ def test_a_puzzle_from_the_list_to_the_next_one(run: Run) -> None:
 def test_an_answer_may_lie_in_any_file(run: Run) -> None:
     Path("mine.tgpu").write_text(puzzles()[3].answer)
     assert run("puzzle", "check", "mine.tgpu")[0] == 0
+    assert json.loads(run("puzzle", "check", "mine.tgpu", "--output-format", "json")[1])["solved"] is True
     Path("mine.tgpu").write_text(puzzles()[3].text)
+    assert json.loads(run("puzzle", "check", "mine.tgpu", "--output-format", "json")[1])["diagnostics"][0]["code"] == "TG956"
     code, _, err = run("puzzle", "check", "mine.tgpu")
     assert code == 2 and "TG956" in err and "tinygpu puzzle 4 --hint" in err
     Path("mine.tgpu").write_text(puzzles()[7].text)

@@ -49,6 +49,23 @@ def test_every_condition_is_wanted_somewhere() -> None:
     assert {want.what for one in puzzles() for want in one.wants} == CONDITIONS.keys()
 
 
+_COPIED = (  # the tiles come from a copy in a workspace, and each thread fetches all of it
+    "machine matmul_tiled : matmul {",
+    """machine matmul_tiled : matmul {
+  program {
+    workspace a: f32[M, K]
+    launch (grid = (r: M, c: ceil(K / 256)), block = (u: 256)) { a[r, c*256 + u] = A[r, c*256 + u] if c*256 + u < K }
+    launch (grid = (i: M, g: ceil(N / 256)), block = (t: 256)) {
+      local s: f32[]
+      s[] = 0
+      for k < K { s[] += a[i, k] * B[k, g*256 + t] if g*256 + t < N }
+      C[i, g*256 + t] = s[] if g*256 + t < N
+    }
+  }
+}
+
+machine other : matmul {""",
+)
 OTHER = [  # texts that put something else in the place of a part of our answer, and are right too
     (5, "layout   pad 1", "layout   swizzle"),
     (
@@ -81,6 +98,7 @@ SHORT = [  # the same, and something is wanted yet
     (6, "TG302", "tile[255 - t] if c*256 + t < N\n      barrier", "tile[255 - t] if c*256 + t < N"),
     (7, "TG956", "\n  stage B[k, j] at ko in shared", ""),
     (7, "TG956", "ty: 16, tx: 16", "ty: 8, tx: 8"),
+    (7, "TG956", *_COPIED),
     (9, "TG956", "wait 1", "wait 0"),
     (9, "TG310", "wait 1", "wait 2"),
     (10, "TG956", "K <= 1024", "K < 32", "K > 1024", "K >= 32"),

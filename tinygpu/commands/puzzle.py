@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, PROVED, add_format, show, write
+from tinygpu.commands.common import BAD, PROVED, add_format, print_json, show, write
 from tinygpu.commands.specs import exit_code, load_sound
 from tinygpu.diagnostic import TinygpuError
 
@@ -110,9 +110,14 @@ def checked(path: str, one: Puzzle | None, style: str) -> int:
     (spec,), sources = load_sound([path])
     one = one or puzzle_of(spec)
     found = left(one, spec)
-    if found:
+    if style == "json":
+        print_json({"puzzle": one.number, "solved": not found}, found)
+    elif found:
         show(found, style, sources)
+    if found:
         return exit_code(d.verdict for d in found) or BAD
+    if style == "json":
+        return PROVED
     following = f" Next: tinygpu puzzle {one.number + 1}" if one.number < len(puzzles()) else ""
     print(f"solved   puzzle {one.number}, {one.title}: {one.target} is proved, and does what is wanted\n{one.word}{following}")
     return PROVED

@@ -19,6 +19,8 @@ from tinygpu.program.step import Assign, For, steps
 from tinygpu.program.traverse import shuffles
 from tinygpu.puzzles.puzzle import Want
 
+WIDEST = 16  # bytes that a thread moves by one access
+
 
 def unmet(cost: Cost, want: Want) -> str:
     """What is so where a condition is not met; empty where it is."""
@@ -26,8 +28,9 @@ def unmet(cost: Cost, want: Want) -> str:
 
 
 def wide(cost: Cost, want: Want) -> str:
-    """Threads move several elements at once."""
-    return "" if cost.wide else "no thread moves several elements by one access"
+    """Threads move 16 bytes of global memory at once, wherever they move any."""
+    lines = (one for one in cost.lines if not one.shared and max(one.widths, default=0) < WIDEST)
+    return next((f"no thread moves {WIDEST} bytes at once at {one.element}" for one in lines), "")
 
 
 def shared(cost: Cost, want: Want) -> str:
@@ -53,8 +56,9 @@ def contiguous(cost: Cost, want: Want) -> str:
 
 
 def fetched(cost: Cost, want: Want) -> str:
-    """Each element of an array is asked for so often at most."""
-    asked = added(one.asked for one in cost.lines if one.array == want.of and not one.access.stores)
+    """Each element of an array is asked for so often at most; what lies in a workspace may be a copy of it."""
+    arrays = {want.of, *(workspace.name for workspace in cost.program.workspaces)}
+    asked = added(one.asked for one in cost.lines if one.array in arrays and not one.access.stores)
     size = next((flow.once // flow.item for flow in cost.flows if flow.array == want.of and not flow.stores and flow.once), 0)
     if asked.number is not None and asked.number <= want.most * size:
         return ""
