@@ -177,10 +177,11 @@ def page(path: Path) -> Page:
         mine = [row(shown, loaded, machine) for machine in loaded.machines if machine.name == name]
         comment, declaration = declared(text, mine[0].machine.span.start, mine[0].machine.span.end)
         parts.append(f"## {name}\n\n{comment}\n\n{block(declaration)}")
-        if (drawn := picture(path, mine[0].machine)) is not None:
-            files[f"{path.stem}/{name}.svg"] = drawn
-            parts.append(f"![{name}]({path.stem}/{name}.svg)\n")
         parts.append("\n".join(table(mine)) + "\n")
+        if (drawn := picture(path, mine[0].machine)) is not None:
+            file = f"{path.stem}/{name}.svg"
+            files[file] = drawn
+            parts.append(f"[![{name}]({file}){{ loading=lazy }}]({file})\n")
         rows += mine
     parts += [f"## {choice.name}\n\n{block(choice.cases)}" for choice in loaded.spec.choices]
     return Page(path.stem, opening(text), tuple(rows), {f"{path.stem}.md": "\n".join(parts), **files})
@@ -209,8 +210,9 @@ def index(pages: Sequence[Page]) -> str:
     """The list of all specs, each with its equation, how many machines it has, and for how many ops and dtypes they are proved."""
     found = [
         "# Gallery\n",
-        "Every shipped machine, from its spec. The verdict is that of its certificate in `proofs/`; bytes that are moved, with how often each is, and operations are counted, and no run on an "
-        f"{DEVICE.upper()} is predicted to be faster than the time beside them; what is measured are whole calls on a CPU and numpy's, of `benchmarks/results/cpu.json`.\n",
+        "Every shipped machine, from its spec. The verdict is that of its certificate in `proofs/`. What is moved, with how often each byte is, and what is computed "
+        f"are counted; no run on an {DEVICE.upper()} is faster than the time beside them, which is predicted and was not measured. What was measured are whole calls on a CPU, "
+        "beside numpy's: `benchmarks/results/cpu.json`.\n",
         "| | | machines | proved |",
         "|---|---|---|---|",
     ]

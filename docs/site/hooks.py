@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))  # mkdocs loads this file alone
+sys.path.append(str(ROOT))  # mkdocs loads this file alone
 
 from docs.site.gallery import gallery, specs  # noqa: E402
 from tinygpu.commands.explain import pages, title  # noqa: E402
