@@ -55,6 +55,9 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
         "tinygpu/grammar/tgpu.lark",
         "tinygpu/grammar/std/functions.tgpu",
         "tinygpu/errors/TG101.md",
+        "tinygpu/puzzles/puzzles.toml",
+        "tinygpu/puzzles/puzzle_1.tgpu",
+        "tinygpu/puzzles/answer_10.tgpu",
         "tinygpu/cli.py",
         "tinygpu/tune/policy.json",
     ):

@@ -1,4 +1,4 @@
-"""The command line: `tinygpu check build run show tune rewrite replay audit explain fmt new init completion`.
+"""The command line: `tinygpu check build run show tune rewrite replay audit explain fmt puzzle new init completion`.
 
 Comes in: arguments. Goes out: an exit code: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown.
 The one idea: whatever happens, the user sees a diagnostic and never a traceback (but with `--debug`, which is for us).
@@ -34,6 +34,7 @@ COMMANDS = {
     "audit": "list what proved machines still rest on",
     "explain": "print the page of an error code",
     "fmt": "write specs in the one style",
+    "puzzle": "learn by repairing machines, with answers that are proved",
     "new": "start a spec from a template that is proved",
     "init": "start a project of specs: settings, a test, and what runs on every push",
     "completion": "print the completions of bash, zsh or fish",
