@@ -69,10 +69,11 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
     assert data <= {Path(name).name for name in names}
 
 
-def test_pytest_and_the_shell_find_it(installed):
+def test_pytest_pages_and_the_shell_find_it(installed):
     (folder,) = (installed / "site").glob("tinygpu-*.dist-info")
     assert (folder / "entry_points.txt").read_text().split() == [
         *("[console_scripts]", "tinygpu", "=", "tinygpu.cli:console"),
+        *("[pygments.lexers]", "tgpu", "=", "tinygpu.report.pygments_lexer:TgpuLexer"),
         *("[pytest11]", "tinygpu.plugin", "=", "tinygpu.plugin"),
     ]
     assert use(installed, "--version").stdout == f"tinygpu {folder.name.removeprefix('tinygpu-').removesuffix('.dist-info')}\n"

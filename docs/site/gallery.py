@@ -183,7 +183,7 @@ def page(path: Path) -> Page:
             files[file] = drawn
             parts.append(f"[![{name}]({file}){{ loading=lazy }}]({file})\n")
         rows += mine
-    parts += [f"## {choice.name}\n\n{block(choice.cases)}" for choice in loaded.spec.choices]
+    parts += [f"## {one.name}\n\n{block(one.spelled)}" for one in loaded.spec.joined]
     return Page(path.stem, opening(text), tuple(rows), {f"{path.stem}.md": "\n".join(parts), **files})
 
 
