@@ -63,11 +63,12 @@ def _lined(shape: tuple[int, ...], kind: Any) -> Any:
 
 def _laid(arena: _View, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
     """An array of a shape in an array of bytes, which begins at a byte of it."""
-    kind = _HELD[dtype][0][0]
-    part = arena.owner[at : at + math.prod(shape) * _HELD[dtype][1]]
+    kind, last = _HELD[dtype][0][0], at + math.prod(shape) * _HELD[dtype][1]
+    if arena.device < 0:
+        return arena.base[at:last].view(_numpy_dtype(kind)).reshape(shape)
     if arena.family == "torch":
-        return part.view(getattr(sys.modules["torch"], kind)).view(shape)
-    return part.view(_numpy_dtype(kind)).reshape(shape)
+        return arena.owner[at:last].view(getattr(sys.modules["torch"], kind)).view(shape)
+    return arena.owner[at:last].view(_numpy_dtype(kind)).reshape(shape)
 
 
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:

@@ -50,6 +50,11 @@ def _calling(spec: _Spec, home: dict[str, Any]) -> Iterator[str]:
 
 
 def _buffers(spec: _Spec) -> Iterator[str]:
+    """What the calls are given, `a_` inputs and outputs: of a CPU arrays of numpy, whoever's they are, since these are looked at soonest."""
+    arrays = [name for name, (_, shape) in (spec["inputs"] | spec["outputs"]).items() if shape is not None]
+    for held, where in (("base", "if first.device < 0:"), ("owner", "else:")):
+        yield where
+        yield from (f"    a_{name} = v_{name}.{held}" for name in arrays)
     for name, (dtype, shape, at) in spec["between"].items():
         yield f"{_buffer(name)} = _laid(v_arena, {_python(at)}, {dtype!r}, {_extents(shape)})"
 
@@ -75,4 +80,4 @@ def _called(spec: _Spec, to: _Spec, given: Any, sizes: Any, made: Any, spaces: A
 def _named(spec: _Spec, name: str) -> str:
     if name in spec["between"]:
         return _buffer(name)
-    return f"in_{name}" if name in spec["inputs"] else f"v_{name}.owner"
+    return f"in_{name}" if name in spec["inputs"] and spec["inputs"][name][1] is None else f"a_{name}"
