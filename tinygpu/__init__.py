@@ -12,10 +12,14 @@ __all__ = ["build", "check", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name == "load":
         from tinygpu import pipeline
 
-        return getattr(pipeline, name)
+        return pipeline.load
+    if name in __all__:
+        from tinygpu import whole
+
+        return getattr(whole, name)
     if name == "__version__":
         return _version()
     raise AttributeError(f"module 'tinygpu' has no attribute {name!r}")

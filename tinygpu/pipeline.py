@@ -65,7 +65,7 @@ def stage(name: str, run: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A spec with its text. Machines are attributes by name: `spec.matmul_tile`."""
+    """A spec with its text. Machines, choices and pipelines are attributes by name: `spec.matmul_tile`."""
 
     path: str
     text: str
@@ -76,12 +76,12 @@ class Loaded:
     def machines(self) -> tuple[Machine, ...]:
         return self.spec.machines
 
-    def __getattr__(self, name: str) -> Machine:
-        try:
-            return self.spec.machine(name)
-        except KeyError:
-            known = ", ".join(dict.fromkeys(m.name for m in self.machines))
-            raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
+    def __getattr__(self, name: str) -> Any:
+        made = {one.name: one for one in self.spec.joined}
+        with contextlib.suppress(KeyError):
+            return made[name] if name in made else self.spec.machine(name)
+        known = ", ".join(dict.fromkeys((*made, *(m.name for m in self.machines))))
+        raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
 
 
 def load_text(text: str, path: str = "") -> Loaded:

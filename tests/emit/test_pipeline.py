@@ -182,3 +182,24 @@ def test_an_edit_is_seen(old: str, new: str) -> None:
     changed, _ = edited(text(), old, new, "inner_spec = {" if "shifts" in old else "mixer_spec = {")
     assert changed != text() and pipeline.validate(changed, machines, joined=joined)
     assert not pipeline.validate(text(), machines, joined=joined)
+
+
+def test_from_python_a_pipeline_is_checked_and_built_as_a_machine_is() -> None:
+    import tinygpu
+    from tinygpu.diagnostic import Diagnostic
+    from tinygpu.whole import Whole, insisted, parts
+
+    spec = pipeline.load_text(SPEC, "mixer.tgpu")
+    proof = tinygpu.check(spec.mixer)
+    assert isinstance(proof, Whole) and [one.name for one in parts(spec.mixer)] == ["inner", "mixer"]
+    given = arrays(3, 5, 2)
+    y, n = tinygpu.build(proof)(*given, 2)
+    assert np.array_equal(y, expected(*given, 2)[0]) and np.array_equal(n, expected(*given, 2)[1])
+    assert isinstance(tinygpu.check(spec.adds), pipeline.Proof)
+    wrong = pipeline.load_text(SPEC + "pipeline bad(x: f32[T, D], z: f32[R, D]) -> (y: f32[T, D]) { y = add(x, z) }", "bad.tgpu")
+    found = tinygpu.check(wrong.bad)
+    assert isinstance(found, Diagnostic) and found.code == "TG555"
+    with pytest.raises(pipeline.TinygpuError):
+        insisted(found)
+    with pytest.raises(AttributeError, match=r"has no machine 'other'; it has inner, mixer, shifts"):
+        spec.other  # noqa: B018
