@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: help demo test nightly tidy golden proofs replay coverage clean
+.PHONY: help demo test nightly tidy golden proofs replay site coverage clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ proofs: .venv/dev  ## prove every shipped machine again and write its certificat
 replay: .venv/dev  ## prove every certificate of proofs/ again from its program, with z3 and cvc5, and with the independent checker
 	$(BIN)/tinygpu replay proofs $(ONLY)
 
+site: .venv/docs  ## the pages as a site, in build/site: it works offline
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 COVERED := tests/category tests/laws tests/obligations tests/proof tests/mutants tests/wrong
 
 coverage: .venv/dev  ## branch coverage of what is stated and proved; below 95 % it fails
@@ -54,6 +57,10 @@ clean:  ## remove the environment and everything made
 
 .venv/base: .venv/python pyproject.toml
 	$(PIP) -e .
+	@touch $@
+
+.venv/docs: .venv/base
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 .venv/dev: .venv/base

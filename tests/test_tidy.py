@@ -45,8 +45,10 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("validate",),
     ("run",),
     ("pipeline",),
+    ("whole",),
     ("tune",),
-    ("report", "commands", "lsp", "cli", "testing", "__main__", "__init__"),
+    ("puzzles",),
+    ("report", "commands", "lsp", "cli", "testing", "plugin", "__main__", "__init__"),
 )
 RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}
 ALONE = {  # a part or a file that sees less than all that is before it: what it may see

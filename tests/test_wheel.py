@@ -55,6 +55,9 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
         "tinygpu/grammar/tgpu.lark",
         "tinygpu/grammar/std/functions.tgpu",
         "tinygpu/errors/TG101.md",
+        "tinygpu/puzzles/puzzles.toml",
+        "tinygpu/puzzles/puzzle_1.tgpu",
+        "tinygpu/puzzles/answer_10.tgpu",
         "tinygpu/cli.py",
         "tinygpu/tune/policy.json",
     ):
@@ -64,6 +67,16 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
         p.name for folder in ("grammar", "tinygpu") for p in (ROOT / folder).rglob("*") if p.suffix in (".lark", ".toml", ".json")
     }
     assert data <= {Path(name).name for name in names}
+
+
+def test_pytest_pages_and_the_shell_find_it(installed):
+    (folder,) = (installed / "site").glob("tinygpu-*.dist-info")
+    assert (folder / "entry_points.txt").read_text().split() == [
+        *("[console_scripts]", "tinygpu", "=", "tinygpu.cli:console"),
+        *("[pygments.lexers]", "tgpu", "=", "tinygpu.report.pygments_lexer:TgpuLexer"),
+        *("[pytest11]", "tinygpu.plugin", "=", "tinygpu.plugin"),
+    ]
+    assert use(installed, "--version").stdout == f"tinygpu {folder.name.removeprefix('tinygpu-').removesuffix('.dist-info')}\n"
 
 
 def test_it_is_the_wheel_that_runs(installed):
@@ -78,6 +91,35 @@ def test_new_check_build_explain(installed):
     assert use(installed, "fmt", "--check", "scale.tgpu").returncode == 0
     assert use(installed, "build", "scale.tgpu", "-o", "kernels").returncode == 0 and (installed / "kernels" / "scale.py").exists()
     assert use(installed, "explain", "TG201").stdout.startswith("# TG201")
+
+
+def test_a_project(installed):
+    assert use(installed, "init", "fresh").returncode == 0
+    done = use(installed, "check", "fresh/specs")
+    assert done.returncode == 0 and done.stdout.startswith("proved   saxpy_v4"), done.stderr
+    assert "_tinygpu" in use(installed, "completion", "bash").stdout
+
+
+def test_the_version_is_that_of_git_where_there_is_one(tmp_path):
+    pytest.importorskip("setuptools_scm")
+    git = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "tinygpu").mkdir()
+
+    def version(folder: Path) -> str:
+        done = subprocess.run([sys.executable, "-m", "setuptools_scm"], cwd=folder, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    assert version(tmp_path) == "0.1.0.dev0"
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    assert version(tmp_path).startswith("0.1.0.dev1+g")
+    subprocess.run([*git, "tag", "v1.2.3"], cwd=tmp_path, check=True)
+    assert version(tmp_path) == "1.2.3"
+    shutil.rmtree(tmp_path / ".git")
+    (tmp_path / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: tinygpu\nVersion: 1.2.4\n")  # as in an archive of sources
+    assert version(tmp_path) == "1.2.4"
 
 
 def test_a_syntax_error_has_its_message(installed):

@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from typing import Any
 
-__version__ = "0.1.0"
 __all__ = ["build", "check", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name == "load":
         from tinygpu import pipeline
 
-        return getattr(pipeline, name)
+        return pipeline.load
+    if name in __all__:
+        from tinygpu import whole
+
+        return getattr(whole, name)
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module 'tinygpu' has no attribute {name!r}")
+
+
+def _version() -> str:
+    """The version that is installed, which git gave it; of a checkout that nobody installed none is known."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tinygpu")
+    except PackageNotFoundError:
+        return "0+unknown"

@@ -1,4 +1,4 @@
-"""The command line: `tinygpu check build run show tune rewrite replay audit explain fmt lsp new`.
+"""The command line: `tinygpu check build run show tune rewrite replay audit explain fmt lsp puzzle new init completion`.
 
 Comes in: arguments. Goes out: an exit code: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown.
 The one idea: whatever happens, the user sees a diagnostic and never a traceback (but with `--debug`, which is for us).
@@ -13,9 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from tinygpu.commands.common import BAD, bug, prepare, show
+from tinygpu.commands.common import BAD, PROVED, bug, prepare, show
+from tinygpu.commands.settings import filled, prepared, settled
 from tinygpu.diagnostic import TinygpuError
 
 T = TypeVar("T")
@@ -33,12 +35,15 @@ COMMANDS = {
     "explain": "print the page of an error code",
     "fmt": "write specs in the one style",
     "lsp": "serve an editor: messages, verdicts, names",
+    "puzzle": "learn by repairing machines, with answers that are proved",
     "new": "start a spec from a template that is proved",
+    "init": "start a project of specs: settings, a test, and what runs on every push",
+    "completion": "print the completions of bash, zsh or fish",
 }
 
 
-def parser(only: str = "") -> argparse.ArgumentParser:
-    """The arguments of every command, or of one: the others are then not even imported."""
+def parser(only: str = "", project: bool = False) -> argparse.ArgumentParser:
+    """The arguments of every command, or of one: the others are then not even imported, and those that the project settles need not be given."""
     top = argparse.ArgumentParser(
         prog="tinygpu",
         description="A language for tiny GPU machines: each proved for all sizes, then built for CUDA and the CPU.",
@@ -60,20 +65,26 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.configure(command)
+        if name == only and project:
+            given = settled(command, name, COMMANDS, Path.cwd())
+            prepared(command, given)
+            command.set_defaults(settled=given)
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         command.set_defaults(run=module.run)
     return top
 
 
 def parsed(given: Sequence[str]) -> argparse.Namespace:
-    """The arguments; those of which there may be several stand before options and behind them."""
-    top = parser(given[0] if given else "")
+    """The arguments; those of which there may be several stand before options and behind them. Raises TinygpuError for what the project says."""
+    only = next((word for word in given if not word.startswith("-")), "")
+    top = parser(only, project=not {"-h", "--help"} & {*given})
     arguments, behind = top.parse_known_args(given)
     many = next((name for name in ("words", "machines", "paths") if isinstance(getattr(arguments, name, None), list)), "")
     if behind and (not many or any(word.startswith("-") for word in behind)):
         top.error(f"unrecognized arguments: {' '.join(behind)}")
     if behind:
         setattr(arguments, many, [*getattr(arguments, many), *behind])
+    filled(arguments, getattr(arguments, "settled", {}))
     return arguments
 
 
@@ -82,17 +93,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare()
     _plain_streams()
     given = sys.argv[1:] if argv is None else argv
-    arguments = parsed(given)
-    if arguments.version:
-        from tinygpu import __version__
-
-        print(f"tinygpu {__version__}")
-        return 0
-    if arguments.command is None:
-        parser().print_help()
-        return BAD
+    arguments = argparse.Namespace(debug="--debug" in given)
     try:
-        code: int = arguments.run(arguments)
+        arguments = parsed(given)
+        code = done(arguments)
         sys.stdout.flush()
         return code
     except TinygpuError as error:
@@ -106,6 +110,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         show((bug(error),), getattr(arguments, "output_format", "human"))
         return BAD
+
+
+def done(arguments: argparse.Namespace) -> int:
+    """What was asked for: a command, the version, or else the help."""
+    if arguments.version:
+        from tinygpu import __version__
+
+        print(f"tinygpu {__version__}")
+        return PROVED
+    if arguments.command is None:
+        parser().print_help()
+        return BAD
+    return int(arguments.run(arguments))
 
 
 def on_one_piece(function: Callable[[], T]) -> Callable[[], T]:

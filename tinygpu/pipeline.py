@@ -37,14 +37,16 @@ from tinygpu.syntax.tree import File
 if TYPE_CHECKING:
     from tinygpu.algebra.verdict import Known
     from tinygpu.emit.module import Built
-    from tinygpu.model.choice import Claimed
+    from tinygpu.model.pipeline import Claimed
     from tinygpu.proof.certificate import Certificate
     from tinygpu.proof.choice import Covered
+    from tinygpu.proof.pipeline import Linked
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
 Read: TypeAlias = tuple[str, tuple[Diagnostic, ...]]  # a text, and what is said of it
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
+Joined: TypeAlias = "Covered | Linked"  # what is proved of several machines
 LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 LAYOUT = "laid_out"  # the name of every such program
 seconds: dict[str, float] = {}  # spent in each stage by this process
@@ -63,7 +65,7 @@ def stage(name: str, run: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A spec with its text. Machines are attributes by name: `spec.matmul_tile`."""
+    """A spec with its text. Machines, choices and pipelines are attributes by name: `spec.matmul_tile`."""
 
     path: str
     text: str
@@ -74,12 +76,12 @@ class Loaded:
     def machines(self) -> tuple[Machine, ...]:
         return self.spec.machines
 
-    def __getattr__(self, name: str) -> Machine:
-        try:
-            return self.spec.machine(name)
-        except KeyError:
-            known = ", ".join(dict.fromkeys(m.name for m in self.machines))
-            raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
+    def __getattr__(self, name: str) -> Any:
+        made = {one.name: one for one in self.spec.joined}
+        with contextlib.suppress(KeyError):
+            return made[name] if name in made else self.spec.machine(name)
+        known = ", ".join(dict.fromkeys((*made, *(m.name for m in self.machines))))
+        raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
 
 
 def load_text(text: str, path: str = "") -> Loaded:
@@ -231,19 +233,19 @@ def certificate(spec: Loaded, machine: Machine, proof: Proof) -> Certificate:
     return certify(by_itself(proof), said(spec.spec.tree, machine.name), stage("emit", lambda: kernel_texts(built(proof, machine))))
 
 
-def module(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ()) -> str:
-    """`proved machines, and choices among them → text of a module` that needs numpy and numba only."""
+def module(title: str, machines: Sequence[Built], joined: Sequence[Joined] = ()) -> str:
+    """`proved machines, choices and pipelines of them → text of a module` that needs numpy and numba only."""
     from tinygpu.emit.module import emit
 
-    return stage("emit", lambda: emit(title, machines, choices))
+    return stage("emit", lambda: emit(title, machines, joined))
 
 
-def validate(text: str, machines: Sequence[Built], file: str = "", choices: Sequence[Covered] = ()) -> tuple[Diagnostic, ...]:
+def validate(text: str, machines: Sequence[Built], file: str = "", joined: Sequence[Joined] = ()) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
-    from tinygpu.emit.module import deciders
+    from tinygpu.emit.module import launchers
     from tinygpu.validate.check import validate as check_text
 
-    return stage("validate", lambda: check_text(text, expected(machines), file, deciders([b.machine for b in machines], choices)))
+    return stage("validate", lambda: check_text(text, expected(machines), file, launchers([b.machine for b in machines], joined)))
 
 
 def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:
@@ -262,17 +264,17 @@ def expected(machines: Sequence[Built]) -> list[Expected]:
     return [Expected(n, b.program, b.cpu, b.limits, b.cpu_limits) for n, b in zip(names, machines, strict=True)]
 
 
-def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map, choices: Sequence[Covered] = ()) -> Read:
+def read_back(title: str, machines: Sequence[Built], file: str = "", each: Each = map, joined: Sequence[Joined] = ()) -> Read:
     """`proved machines → text of a module, and what is said of it`: what everybody builds with. An error among these says that the text is
     not what was proved, an unknown that this is not known; then nobody may run it. Both kinds of kernels are read by `each`: machines of one kind have much in common."""
-    text = module(title, machines, choices)
-    gpu, cpu = each(lambda read: read(text, machines, file), (partial(validate, choices=choices), validate_cpu))
+    text = module(title, machines, joined)
+    gpu, cpu = each(lambda read: read(text, machines, file), (partial(validate, joined=joined), validate_cpu))
     return text, (*gpu, *cpu)
 
 
-def sound(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ()) -> str:
+def sound(title: str, machines: Sequence[Built], joined: Sequence[Joined] = ()) -> str:
     """`proved machines → text of a module` that does what was proved. Raises TinygpuError where it does something else, or cannot be read back."""
-    text, found = read_back(title, machines, choices=choices)
+    text, found = read_back(title, machines, joined=joined)
     if wrong := [d for d in found if d.verdict in ("error", "unknown")]:
         raise TinygpuError(*wrong)
     return text

@@ -1,7 +1,7 @@
-"""Counterexamples as tests: what `tinygpu check --as-test FILE` writes, and what such tests of machines call.
+"""What tests of machines call, and counterexamples as tests: what `tinygpu check --as-test FILE` writes.
 
-Comes in: a spec, the title of a machine, sizes; refuted machines. Goes out: what went wrong, in words, and nothing where nothing did; a file for
-pytest, which fails as each counterexample says and passes once its machine is right. The one idea: what is shown was seen in the simulator, so the
+Comes in: a machine; a spec, the title of a machine, sizes; refuted machines. Goes out: a proof, or a failure whose text is the diagnostic; what went
+wrong, in words, and nothing where nothing did; a file for pytest, which fails as each counterexample says and passes once its machine is right. The one idea: what is shown was seen in the simulator, so the
 test runs the simulator at the same sizes, and needs neither prover nor kernel; where nothing has to be run to see it, such as a block that is too
 large, the test asks for the verdict.
 """
@@ -14,6 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tinygpu import pipeline
+from tinygpu.category.deadline import TIME
+from tinygpu.commands.common import texts
+from tinygpu.commands.specs import judge
+from tinygpu.diagnostic import Diagnostic
+from tinygpu.model.machine import Machine
+from tinygpu.report import report
 
 HEADER = '''"""Counterexamples, written by `tinygpu check --as-test`. Each test fails until its machine is repaired."""
 
@@ -23,6 +29,24 @@ from tinygpu.testing import {}
 
 HERE = Path(__file__).parent
 '''
+
+
+class Unproved(AssertionError):
+    """What is not proved; its text is for a person."""
+
+    @classmethod
+    def of(cls, what: str, word: str, diagnostics: Sequence[Diagnostic]) -> Unproved:
+        return cls(f"{what} is {word}\n\n{report(diagnostics, texts(diagnostics))}")
+
+
+def assert_proved(machine: Machine, budget: int | None = None, time: float = TIME) -> pipeline.Proof:
+    """The proof of a machine, in at most so many solver steps for an obligation, and so many seconds. Raises Unproved, an AssertionError, where it is
+    refuted, unknown or wrong."""
+    __tracebackhide__ = True
+    judged = judge(machine.span.file, machine, budget, limit=time)
+    if not isinstance(judged.verdict, pipeline.Proof):
+        raise Unproved.of(machine.heading, judged.word, judged.diagnostics)
+    return judged.verdict
 
 
 def went_wrong(spec: str | Path, title: str, sizes: Mapping[str, int]) -> str:

@@ -98,25 +98,34 @@ def test_an_old_encoding_of_the_terminal(run, root):
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 
-def test_progress_is_said_after_a_while(capsys):
+def test_progress_is_said_after_a_while_at_a_terminal_and_never_in_a_pipe(capsys, monkeypatch):
     import time
 
     from tinygpu.category.deadline import about, within
-    from tinygpu.commands.together import Progress
+    from tinygpu.commands.together import CLEAR, Progress
     from tinygpu.diagnostic import Label, Span
 
-    with Progress(patience=0.02) as now:
-        now("checking matmul_tile (1 of 3)")
-        time.sleep(0.1)
-    assert capsys.readouterr().err == "checking matmul_tile (1 of 3) …\n"
-    with Progress(patience=0.01) as now, within(9), about("x[i] is inside n", (Label(Span("a", line=3)),)):
-        now("checking m")
-        time.sleep(0.3)
-    assert re.search(r"checking m … \d+ s: line 3: x\[i\] is inside n\n", capsys.readouterr().err)
-    with Progress(patience=0.01) as now, within(9), about("number 2.0 is x[i]", (Label(Span("a", line=3)),)):
-        now("checking m")
-        time.sleep(0.3)
-    assert re.search(r"checking m … \d+ s: line 3\n", capsys.readouterr().err)  # no name of the checker's
+    def said(what: str, wait: float, claim: str) -> str:
+        with Progress(patience=0.01) as now, within(9), about(claim, (Label(Span("a", line=3)),)):
+            now(what)
+            time.sleep(wait)
+        return capsys.readouterr().err
+
+    assert said("checking m", 0.1, "") == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert said("checking m", 0.1, "") == ""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "70")
+    lines = said("checking m (2 of 2)", 0.1, "").split(CLEAR)
+    assert lines[0] == lines[-1] == "" and lines[1] == "[#####.....] checking m (2 of 2) … 0 s"
+    assert re.search(
+        r"checking m … \d+ s: line 3: x\[i\] is inside n$", said("checking m", 0.3, "x[i] is inside n").split(CLEAR)[-2]
+    )
+    assert re.search(
+        r"checking m … \d+ s: line 3$", said("checking m", 0.3, "number 2.0 is x[i]").split(CLEAR)[-2]
+    )  # no name of the checker's
+    assert max(map(len, said("c" * 200, 0.1, "").split(CLEAR))) == 69
     with Progress() as now:
         now("quick")
     assert capsys.readouterr().err == ""

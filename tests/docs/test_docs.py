@@ -1,6 +1,6 @@
-"""The documents run: every block of the README, the tour and the page of costs is executed, and its output is the one that is shown.
+"""The documents run: every block of the README, the tour and the pages beside it is executed, and its output is the one that is shown.
 
-Comes in: Markdown. Goes out: failures with the block's line. A `tgpu` block whose first line is `# file: NAME` is written to NAME, a
+Comes in: Markdown. Goes out: failures with the block's line. A block whose first line is `# file: NAME` is written to NAME, another
 `python` block is executed, the `$` lines of a `console` block are run and what they print compared, line by line, with seconds and
 rates wiped out and `…` standing for any lines; in the other pages every machine is proved.
 The one idea: a document that is not run is wrong by next month.
@@ -12,16 +12,22 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "cost.md"]
+RUN = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "ci", "puzzles", "from_cuda", "from_triton", "unknown")),
+]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")
@@ -48,8 +54,10 @@ def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "specs").symlink_to(ROOT / "specs")
     bin = tmp_path / ".bin"
     bin.mkdir()
-    (bin / "tinygpu").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tinygpu "$@"\n')
-    (bin / "tinygpu").chmod(0o755)
+    for name, module in (("tinygpu", "tinygpu"), ("pytest", "pytest -p tinygpu.plugin")):
+        (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (bin / name).chmod(0o755)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -58,19 +66,26 @@ def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found
     for block in found:
         where = f"{path.name}:{block.line}"
+        name = re.match(r"# file: (\S+)\n", block.text)
+        if name:
+            (tmp_path / name[1]).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name[1]).write_text(block.text.split("\n", 1)[1], encoding="utf-8")
         match block.language:
             case "tgpu":
-                name = re.match(r"# file: (\S+)\n", block.text)
                 load_text(block.text, where)
-                if name:
-                    (tmp_path / name[1]).write_text(block.text.split("\n", 1)[1], encoding="utf-8")
+            case "toml":
+                tomllib.loads(block.text)
+            case "yaml":
+                assert yaml.safe_load(block.text), where
+            case "python" if name:
+                pass
             case "python":
                 exec(compile(block.text, where, "exec"), space)
             case "console":
                 session(block, where)
             case "sh":
                 commands(block, where)
-            case "text":
+            case "text" | "cuda" | "py":  # what others' compilers read
                 pass
             case other:
                 raise AssertionError(f"{where}: nobody runs a block of {other}")
@@ -105,6 +120,9 @@ def commands(block: Block, where: str) -> None:
         if command.startswith("make "):
             done = subprocess.run(["make", "-n", "-C", str(ROOT), *command.split()[1:]], capture_output=True, text=True)
             assert done.returncode == 0, f"{where}: {command}\n{done.stderr}"
+        elif command.startswith(".venv/bin/python -m pytest "):
+            paths = [word for word in command.split()[3:] if not word.startswith("-")]
+            assert all((ROOT / name).exists() for name in paths), f"{where}: {command}"
         elif command.startswith("tinygpu "):
             done = subprocess.run(command, shell=True, text=True, capture_output=True, timeout=600)
             assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
@@ -136,7 +154,7 @@ def came_of(text: str, where: str) -> str:
 @pytest.mark.parametrize("name", ["unknown", "limits"])
 def test_what_is_unknown_or_refused_is_and_what_helps_does(name: str) -> None:
     path = ROOT / "docs" / f"{name}.md"
-    found = blocks(path)
+    found = [block for block in blocks(path) if block.language == "tgpu"]
     assert len(found) >= 6
     for block in found:
         where, said = f"{path.name}:{block.line}", block.text.splitlines()[0].removeprefix("# ")

@@ -13,7 +13,7 @@ from tinygpu.algebra.verdict import judged
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.choice import Choice
 from tinygpu.pipeline import believed, load_text
-from tinygpu.proof.choice import Covered, agrees, covered, points
+from tinygpu.proof.choice import Covered, agrees, cases_at, covered
 from tinygpu.record import replace
 from tinygpu.syntax.format import format_file
 from tinygpu.syntax.parse import parse
@@ -65,7 +65,7 @@ def test_cases_that_are_all_sizes_each_once(cases: tuple[str, ...]) -> None:
     found = choice(*cases)
     proof = covered(found)
     assert isinstance(proof, Covered) and not proof.dead and {c.claim.code for c in proof.claims} <= {"TG551", "TG552", "TG553"}
-    tried = [*points(found)]
+    tried = [*cases_at(found)]
     assert len(tried) >= 18 and all(agrees(found, point) for point in tried)
 
 
@@ -132,7 +132,7 @@ def test_a_text_with_a_choice_is_written_in_the_one_style_and_said_again() -> No
     (one,) = found.choices
     again = load_text(one.text(found.tree)).spec
     assert again.about == one and again.about.text(again.tree) == one.text(found.tree)
-    whole = f"{spec('plain', where=' where n >= 1').partition('choice')[0]}\n{one.cases}\n"
+    whole = f"{spec('plain', where=' where n >= 1').partition('choice')[0]}\n{one.spelled}\n"
     assert load_text(whole).spec.choices == (one,)
 
 

@@ -99,8 +99,15 @@ def test_no_colour_into_a_pipe_or_against_the_reader(monkeypatch):
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     assert wants_color(Terminal()) and not wants_color(io.StringIO())
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert wants_color(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
+    assert not wants_color(Terminal()) and not wants_color(io.StringIO())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "0")
+    monkeypatch.setenv("TERM", "dumb")
     assert not wants_color(Terminal())
 
 

@@ -83,7 +83,15 @@ DEFECTS = (
     Defect("sizes may have no case", "obligations/choice.py", "    goal = TRUE if TRUE in ways else", "    goal = TRUE if ways else", wrong("TG551_one_size_left_out")),
     Defect("any machine may be called in any case", "obligations/choice.py", "        if part not in given_:", "        if part in given_:", wrong("TG553_a_condition_less")),
     Defect("the first case is taken always", "runtime/choose.py", "        if number < len(spec[\"cases\"]):", "        if number > len(spec[\"cases\"]):", "tests/emit/test_choice.py"),
-    Defect("any cases are read", "validate/choice.py", "    compared(found, table_of_cases(wanted))\n", "", "tests/emit/test_choice.py"),
+    Defect("any cases are read", "validate/joined.py", "    compared(found, table_of(wanted))\n", "", "tests/emit/test_choice.py"),
+    # pipelines: a claim that is not asked, places that overlap, another array, and a name that is taken
+    Defect("calls may have any extents", "obligations/pipeline.py", "        if polynomial(wanted) != polynomial(there):", "        if polynomial(wanted) == polynomial(there):", wrong("TG555_two_sizes")),
+    Defect("a pipeline may call anybody anywhere", "obligations/pipeline.py", "        if part not in known:", "        if part in known:", wrong("TG556_a_precondition")),
+    Defect("a value is forgotten when it is read last", "derive/arena.py", "        return self.first <= other.last and other.first <= self.last", "        return self.first < other.last and other.first < self.last", "tests/proof/test_pipeline.py"),
+    Defect("a value lives until it is read first", "derive/arena.py", "max([number, *read])", "min([number + 1, *read])", "tests/emit/test_pipeline.py"),
+    Defect("nobody runs through memory again", "proof/pipeline.py", "            if place.stop > end or any(", "            if any(", "tests/proof/test_pipeline.py"),
+    Defect("an intermediate of an op hides one of the pipeline", "model/chain.py", 'claimed(f"{out}_{name}", self.taken | public)', "name", "tests/proof/test_pipeline.py"),
+    Defect("a value lies at the beginning always", "runtime/allocate.py", "        return arena.base[at:last].view", "        return arena.base[: last - at].view", "tests/emit/test_pipeline.py"),
     # the kernel, certificates and the second checkers
     Defect("what the solver gives up is a theorem", "proof/kernel.py", '            if verdict == z3.unsat:\n                return Theorem(claim, "z3", effort)', '            if verdict != z3.sat:\n                return Theorem(claim, "z3", effort)', "tests/proof/test_kernel.py"),
     Defect("a run that goes wrong agrees", "recheck/run.py", "                if seen is not None:\n                    return Disagreement(row, seen)", "                if seen is None:\n                    pass", "tests/recheck/test_run.py"),

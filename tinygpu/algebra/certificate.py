@@ -1,4 +1,4 @@
-"""The proof of a theorem, a lemma or a choice as a file: what was stated, the laws that it went by, and the obligations beside them.
+"""The proof of a theorem, a lemma, a choice or a pipeline as a file: what was stated, the laws that it went by, and the obligations beside them.
 
 Comes in: what is proved, with the text of what it is about. Goes out: a `Certificate`, as of a machine. The one idea: the text is a spec of its own, so whoever has it
 proves the theorem again; how many instances of which law that takes is told, and no file can claim it.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import z3
 
-from tinygpu.algebra.lemma import Meaning
-from tinygpu.algebra.theorem import Proved
-from tinygpu.model.choice import Choice, Claimed
+from tinygpu.algebra.verdict import Known
+from tinygpu.model.choice import Choice
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.theorem import Theorem
 from tinygpu.proof.assumed import OVER_REALS, Numerics, approximated
 from tinygpu.proof.certificate import Certificate, Entry, entries, sha, spoken_all
-from tinygpu.proof.choice import Covered
 from tinygpu.record import replace
 
 LAW, BY_LAW = "law", "TG560"
@@ -24,7 +23,7 @@ SENTENCE = "Over the reals: the two sides are rounded in other places. NaN and i
 
 def statement(one: Claimed, text: str) -> Certificate:
     """What is certified, without its proof; `text` is the theorem, the lemma or the choice with all that it names."""
-    if isinstance(one, Choice):
+    if isinstance(one, Choice | Pipeline):
         where, promises = spoken_all(one.op.where), spoken_all(one.op.promises)
         return Certificate(one.title, one.said, text, where, promises, Numerics({}, (), False, OF_SIZES), (), source=sha(text))
     sides = (one.left, one.right) if isinstance(one, Theorem) else (one.folded, one.op)
@@ -36,7 +35,7 @@ def statement(one: Claimed, text: str) -> Certificate:
     )  # fmt: skip
 
 
-def certify(one: Claimed, found: Proved | Meaning | Covered, text: str) -> Certificate:
+def certify(one: Claimed, found: Known, text: str) -> Certificate:
     """`Proved → Certificate`."""
     solver = f"z3 {z3.get_version_string()}"
     return replace(statement(one, text), obligations=(*laws(found), *entries(found.claims)), solver=solver)
@@ -49,7 +48,7 @@ def differs(found: Certificate, one: Claimed) -> tuple[str, ...]:
     return tuple(f"its {name} is not that of {one.name}" for name in names if getattr(found, name) != getattr(mine, name))
 
 
-def laws(found: Proved | Meaning | Covered) -> tuple[Entry, ...]:
+def laws(found: Known) -> tuple[Entry, ...]:
     """How often which law."""
     return tuple(Entry(LAW, BY_LAW, f"{name}, {times(n)}", "", LAW) for name, n in found.laws)
 

@@ -17,18 +17,20 @@ from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
 from tinygpu.category.evaluate import number
 from tinygpu.category.term import Term, Var
 from tinygpu.diagnostic import Case, Diagnostic, Label, TinygpuError
-from tinygpu.model.choice import Choice, Claimed
+from tinygpu.model.choice import Choice
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.op import Op
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.theorem import Theorem
 from tinygpu.obligations.obligation import Claim, Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation, Unknown, Verdict, check
-from tinygpu.proof.choice import Covered, covered, points
+from tinygpu.proof.choice import Covered, cases_at, covered
 from tinygpu.proof.kernel import BUDGET
+from tinygpu.proof.pipeline import Linked, linked, looked_at
 from tinygpu.record import replace
 
-Known: TypeAlias = Proved | Meaning | Covered
+Known: TypeAlias = Proved | Meaning | Covered | Linked
 LONGEST = 300  # characters of a form
 
 
@@ -61,6 +63,8 @@ def judged(one: Claimed, budget: int = BUDGET) -> Known | Diagnostic:
     match one:
         case Choice():
             return covered(one, budget)
+        case Pipeline():
+            return linked(one, budget)
         case Lemma():
             return _meant(one, budget)
     return _same(one, budget)
@@ -87,9 +91,9 @@ def as_theorem(lemma: Lemma) -> Theorem:
 
 
 def evaluated(one: Claimed) -> tuple[int, int]:
-    """How often both sides are evaluated, or the cases of a choice, at how many sizes, before it is said to be proved."""
-    if isinstance(one, Choice):
-        return (found := sum(1 for _ in points(one))), found
+    """How often both sides are evaluated, the cases of a choice, or the values of a pipeline, at how many sizes, before it is said to be proved."""
+    if isinstance(one, Choice | Pipeline):
+        return (found := sum(1 for _ in (cases_at(one) if isinstance(one, Choice) else looked_at(one)))), found
     sizes = sum(1 for _ in tried(one if isinstance(one, Theorem) else as_theorem(one)))
     return sizes * len(SEEDS), sizes
 

@@ -20,7 +20,7 @@ from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.model.choice import Claimed
+from tinygpu.model.pipeline import Claimed
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
@@ -115,12 +115,12 @@ def replay_all(found: Sequence[Subject], jobs: int, run: bool, now: Callable[[st
     statements: list[Statement] = []
     for statement in spread(stated, [(s.text, run) for s in found], jobs, 2):
         statements.append(statement)
-        now(f"stating machine {len(statements)} of {len(found)}")
+        now(f"stating machines ({len(statements)} of {len(found)})")
     questions = list(dict.fromkeys(o.question for s in statements for o in (*s.own, *s.beside) if o.text))
     answers: dict[Question, Answer] = {}
     for question, reply in zip(questions, spread(asked, questions, jobs, FEW), strict=True):
         answers[question] = reply
-        now(f"asking formula {len(answers)} of {len(questions)}")
+        now(f"asking formulas ({len(answers)} of {len(questions)})")
 
     def proved(every: Sequence[Stated]) -> Proved:
         return tuple((o, who(o, answers.get(o.question) if o.text else None)) for o in every)

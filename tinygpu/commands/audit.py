@@ -97,7 +97,7 @@ def ledgers_of(
 def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -> Ledger:
     """What one machine rests on, as plain data; with `again`, the obligations that one solver alone proved, and whether it was run."""
     n, methods = certificate.numerics, Counter(e.method for e in certificate.obligations)
-    kind = "machine" if subject.program else "theorem" if n.outputs else "choice"  # which is of sizes alone
+    kind = "machine" if subject.program else "theorem" if n.outputs else "pipeline" if subject.op == "pipeline" else "choice"
     found: Ledger = {kind: subject.machine, "op": subject.op, "file": subject.path}
     found |= {
         "outputs": n.outputs,
@@ -146,7 +146,7 @@ def proved(subject: Subject, limit: float = TIME) -> Certificate | Diagnostic:
 def lines(ledgers: Sequence[Ledger], again: Sequence[Replayed]) -> Iterator[str]:
     """Machine by machine, then the total."""
     for one in ledgers:
-        yield f"{next(one[kind] for kind in ('machine', 'theorem', 'choice') if kind in one)} : {one['op']}"
+        yield f"{next(one[kind] for kind in ('machine', 'theorem', 'choice', 'pipeline') if kind in one)} : {one['op']}"
         for name, text in rows(one):
             yield f"  {name:<{COLUMN}}{text}"
     yield ""
@@ -190,9 +190,9 @@ def total(ledgers: Sequence[Ledger]) -> Iterator[str]:
     """How many machines rest on what."""
     methods = sum((Counter(one["methods"]) for one in ledgers), Counter[str]())
     words = Counter(word for one in ledgers for word in one["outputs"].values())
-    theorems, choices = (sum(kind in one for one in ledgers) for kind in ("theorem", "choice"))
-    said = f"{len(ledgers) - theorems - choices} machines" + (f", {theorems} theorems and lemmas" if theorems else "")
-    said += f", {choices} choices" if choices else ""
+    counts = {kind: sum(kind in one for one in ledgers) for kind in ("machine", "theorem", "choice", "pipeline")}
+    names = {"theorem": "theorems and lemmas", "choice": "choices", "pipeline": "pipelines"}
+    said = ", ".join([f"{counts['machine']} machines", *(f"{counts[kind]} {name}" for kind, name in names.items() if counts[kind])])
     yield f"{said}, {methods.total()} obligations: {shares(methods)}, {methods['enumeration']} by enumeration"
     yield f"  {words.total()} outputs: " + ", ".join(f"{words[w]} {said}" for w, said in WORDS.items())
     yield f"  {sum(one['atomic_sums'] for one in ledgers)} add floats by atomic updates"

@@ -17,7 +17,7 @@ from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths
 from tinygpu.commands.families import families, pinned_specs, settled_words
 from tinygpu.commands.first import with_machines
 from tinygpu.commands.make import Made, make, module_name, target
-from tinygpu.commands.specs import among, choices_among, exit_code, load_all, without_numbers
+from tinygpu.commands.specs import among, exit_code, joined_among, load_all, without_numbers
 from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
         each = spread(jobs) if len(specs) == 1 else map  # several specs are several pieces of work already
-        choices = choices_among(specs[number], asked, arguments.machine)
-        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each, choices)
+        joined = joined_among(specs[number], asked, arguments.machine)
+        return make(specs[number].path, asked, output, arguments.time, arguments.debug, each, joined)
 
     made = together(len(specs), one, jobs, lambda number: len(specs[number].text))
     results = []

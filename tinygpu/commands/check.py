@@ -19,12 +19,12 @@ from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths
 from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
 from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
 from tinygpu.commands.theorems import Believed
-from tinygpu.commands.together import Progress, processes
+from tinygpu.commands.together import CLEAR, Progress, processes
 from tinygpu.commands.watch import is_news, store_of, watch
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
-from tinygpu.report import report, wants_color
+from tinygpu.report import at_terminal, report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
@@ -91,7 +91,7 @@ def check(arguments: argparse.Namespace) -> int:
                 keep(spec, believed[-1])
             if style == "human" and is_news(arguments, believed[-1]):
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
-                asked = ("choice" if believed[-1].of_sizes else "theorem", "all")
+                asked = (believed[-1].kind, "all")
                 because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
         for spec, family in free:
             now(f"checking {family.title}")
@@ -121,7 +121,7 @@ def known_property(arguments: argparse.Namespace) -> None:
         return
     from tinygpu.obligations import PROPERTIES
 
-    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem", "choice"})
+    names = sorted({*(name for name, *_ in PROPERTIES), "body", "fold", "theorem", "choice", "pipeline"})
     if why in (*names, "all"):
         return
     if why == "-" or glob.glob(why):
@@ -217,8 +217,8 @@ def because(sentences: Iterable[str]) -> None:
 
 def told(said: str, diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
     """A line, and messages behind it."""
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if at_terminal(sys.stderr):
+        print(CLEAR, end="", file=sys.stderr, flush=True)
     print(said, flush=True)
     if diagnostics:
         print(f"\n{report(diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)
@@ -263,9 +263,9 @@ def finish(
     match style:
         case "human":
             show(problems, style, sources)
+            kinds = ("lemmas and theorems", "theorem"), ("choices", "choice"), ("pipelines", "pipeline")
             rows: tuple[tuple[str, Sequence[Believed | Proved | Judged]], ...] = (
-                ("lemmas and theorems", [t for t in believed if not t.of_sizes]),
-                ("choices", [t for t in believed if t.of_sizes]),
+                *((what, [t for t in believed if t.kind == kind]) for what, kind in kinds),
                 ("families", proved),
                 ("machines", judged),
             )
@@ -276,17 +276,16 @@ def finish(
                     said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
                     print(f"{len(words)} {what}: {said}{f' ({kept} of these kept)' if kept else ''}")
         case "json":
-            named = (
-                ("theorems", [t.row for t in believed if not t.of_sizes]),
-                ("choices", [t.row for t in believed if t.of_sizes]),
-            )
+            named = ((f"{kind}s", [t.row for t in believed if t.kind == kind]) for kind in ("theorem", "choice", "pipeline"))
             others = {name: several for name, several in named if several}
             others |= {"families": [one.row for one in proved]} if proved else {}
             print_json({**others, "machines": [as_row(j) for j in judged]}, found)
         case "concise":
             for one in every:
                 if one.word == "proved":
-                    print(f"{one.path}: proved {one.heading}{' (kept)' * one.kept}")
+                    print(
+                        f"{one.path}: proved {one.machine.heading if isinstance(one, Judged) else one.heading}{' (kept)' * one.kept}"
+                    )
             print(report(found, sources, style), end="\n" if found else "")
         case _:
             show(found, style, sources)

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tinygpu.category.deadline import TIME
 from tinygpu.category.solver import roomy
@@ -80,6 +80,20 @@ def bug(error: Exception) -> Diagnostic:
     return Diagnostic("TG901", "a bug of tinygpu", notes=(what, *getattr(error, "__notes__", ())), helps=helps)
 
 
+class Timed(Protocol):
+    """A verdict that took a while, or is kept."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def kept(self) -> bool: ...
+
+
+def how_long(one: Timed) -> str:
+    """How long a verdict took; of one of an earlier process that it is kept."""
+    return "kept" if one.kept else f"{one.seconds:.2f} s"
+
+
 def find(paths: Sequence[str]) -> tuple[str, ...]:
     """Files of specs: a folder is every `.tgpu` file under it, a pattern what it matches, `-` the standard input."""
     found: dict[str, None] = {}
@@ -116,6 +130,14 @@ def brief(text: str) -> str:
     ('M=512', '9999999999999999999999999999999999999999… of 1000 characters')
     """
     return text if len(text) <= 200 else f"{text[:40]}… of {len(text)} characters"
+
+
+def nearby(path: str | Path) -> str:
+    """A path as one types it from here; whole where it lies on another drive."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)
 
 
 def write(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,10 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass
 
 if TYPE_CHECKING:
+    from tinygpu.model.choice import Choice
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op, Tensor
+    from tinygpu.model.pipeline import Pipeline
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 HOW = "write NAME=FILE.npy, or NAME=NUMBER of a scalar"
@@ -77,9 +79,9 @@ def _read(word: str) -> tuple[str, Any]:
     return name, found
 
 
-def known(machines: tuple[Machine, ...], data: Given) -> None:
-    """Raises TG905 for a name that is no input of any of the machines."""
-    inputs = {t.name for machine in machines for t in machine.op.inputs}
+def known(run: Iterable[Machine | Choice | Pipeline], data: Given) -> None:
+    """Raises TG905 for a name that is no input of any that is run."""
+    inputs = {t.name for one in run for t in one.op.inputs}
     if missing := sorted({*data.arrays, *data.ranges} - inputs):
         title = f"there is no input {', '.join(missing)}"
         raise TinygpuError.of("TG905", title, help=f"the inputs are {', '.join(sorted(inputs)) or 'none'}")
@@ -87,7 +89,7 @@ def known(machines: tuple[Machine, ...], data: Given) -> None:
 
 def told(op: Op, data: Given) -> dict[str, int]:
     """The sizes that are given, and those that arrays tell. Raises TG905 where these are not the same, or an array has another rank."""
-    from tinygpu.schedule.contract import solve
+    from tinygpu.model.solved import solve
 
     sizes = dict(data.sizes)
     arrays = {t.name: data.arrays[t.name] for t in op.inputs if t.name in data.arrays}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tinygpu.category.deadline import TIME
 from tinygpu.category.node import forget
 from tinygpu.category.term import text
+from tinygpu.commands.common import how_long
 from tinygpu.commands.specs import without_numbers, words
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass, field, replace
@@ -100,8 +101,7 @@ def family_line(one: Proved, width: int) -> str:
     said = f"{one.word:<8} {one.family.heading:<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
-    spent = "kept" if one.kept else f"{one.seconds:.2f} s"
-    return f"{said}  {one.sizes}  ({one.obligations} obligations, those of a point are asked at each, {spent})"
+    return f"{said}  {one.sizes}  ({one.obligations} obligations, those of a point are asked at each, {how_long(one)})"
 
 
 def for_all(family: Skeleton, found: Family) -> str:

@@ -12,9 +12,9 @@ from tinygpu.category.deadline import TIME
 from tinygpu.commands.families import Proved, check_family
 from tinygpu.commands.specs import Facts, Judged, judge_light
 from tinygpu.commands.theorems import Believed, judge
-from tinygpu.model.choice import Claimed
 from tinygpu.model.free import Skeleton
 from tinygpu.model.machine import Machine
+from tinygpu.model.pipeline import Claimed
 from tinygpu.model.source import said
 from tinygpu.pipeline import Loaded
 from tinygpu.record import dataclass
@@ -51,7 +51,7 @@ class Store:
         return new
 
     def stated(self, spec: Loaded, one: Claimed) -> Believed:
-        """The verdict on a theorem, a lemma or a choice."""
+        """The verdict on a theorem, a lemma, a choice or a pipeline."""
         if found := recall(spec, one, self.budget):
             counts = (found.counts[0], found.counts[1])
             return Believed(spec.path, one, found.word, found.diagnostics, found.seconds, None, counts, kept=True)

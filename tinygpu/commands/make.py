@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.model.choice import Choice
     from tinygpu.model.machine import Machine
+    from tinygpu.model.pipeline import Pipeline
     from tinygpu.pipeline import Each
 
 T = TypeVar("T")
@@ -69,12 +70,13 @@ def make(
     limit: float = TIME,
     raising: bool = True,
     each: Each = map,
-    choices: Sequence[Choice] = (),
+    joined: Sequence[Choice | Pipeline] = (),
 ) -> Made:
-    """One spec proved, printed and read back, its machines by `each`, with choices among them; nothing is printed of it where one of these is not proved, or cannot be
+    """One spec proved, printed and read back, its machines by `each`, with choices and pipelines of them; nothing is printed of it where one of these is not proved, or cannot be
     built, which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
     from tinygpu.proof.choice import Covered
+    from tinygpu.proof.pipeline import Linked
 
     found, start = dict[int, Part](), perf_counter()
     for number, part in begun(partial(prove, path, limit, raising), machines, each):
@@ -82,15 +84,18 @@ def make(
             return unmade([*found.values()], part)
         found[number] = part
     parts = [part for _, part in sorted(found.items())]
-    decided = [theorems.judge(path, one, limit=limit) for one in choices]
+    decided = [theorems.judge(path, one, limit=limit) for one in joined]
     verdicts = (*((p.title, p.word) for p in parts), *((c.theorem.title, c.word) for c in decided))
     said = (*(d for p in parts for d in p.diagnostics), *(d for c in decided for d in c.diagnostics))
     made = Made(tuple(dict.fromkeys(verdicts)), tuple(dict.fromkeys(said)))  # of a family dtypes say the same
-    ready, covered = [p.built for p in parts if p.built is not None], [c.found for c in decided if isinstance(c.found, Covered)]
-    if not parts or len(ready) < len(parts) or len(covered) < len(decided):
+    ready, fitting = (
+        [p.built for p in parts if p.built is not None],
+        [c.found for c in decided if isinstance(c.found, Covered | Linked)],
+    )
+    if not parts or len(ready) < len(parts) or len(fitting) < len(decided):
         return made
     place = "the module" if output == "-" else str(target(path, output))
-    read = partial(pipeline.read_back, titled(path), ready, place, each if perf_counter() - start > SOON else map, covered)
+    read = partial(pipeline.read_back, titled(path), ready, place, each if perf_counter() - start > SOON else map, fitting)
     whole = attempt(path, raising, partial(pipeline.timely, limit * len(ready), machines[-1], read))
     if isinstance(whole, Wrong):
         return unmade(parts, whole)

@@ -15,15 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu import pipeline, runtime
+from tinygpu.algebra.verdict import judged
 from tinygpu.category.dtype import DTYPES
 from tinygpu.commands.subjects import Subject, launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.model.choice import Choice, choices_of
 from tinygpu.model.machine import Machine
+from tinygpu.model.monoid import monoids_of
+from tinygpu.model.ops import chains_of, pipelines_of
+from tinygpu.model.pipeline import Pipeline
 from tinygpu.model.problems import Problems
 from tinygpu.model.served import Instance
 from tinygpu.proof.certificate import misnamed
-from tinygpu.proof.choice import CASES, Covered, covered
+from tinygpu.proof.choice import CASES, Covered
+from tinygpu.proof.pipeline import CALLS, Linked
 from tinygpu.record import replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.parse import parse
@@ -61,12 +66,12 @@ def differs(text: str, path: str) -> Diagnostic | None:
 def rewritten(text: str, path: str) -> str | None:
     """What this version writes for the programs that a module names; None where it does not name them, names them otherwise than they are
     named, or they are not proved. Raises TinygpuError where the text, or a program in it, cannot be read."""
-    spec, machines, choices = made_of(text, path)
-    return pipeline.module(spec, machines, choices) if machines else None
+    spec, machines, joined = made_of(text, path)
+    return pipeline.module(spec, machines, joined) if machines else None
 
 
-def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered, ...]]:
-    """The spec that a module names, its machines and the choices among them, proved again; none where there is anything wrong with one of them."""
+def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered | Linked, ...]]:
+    """The spec that a module names, its machines and the choices and pipelines of them, proved again; none where there is anything wrong with one of them."""
     module = parsed(path, text)
     opening = ast.get_docstring(module) or ""
     title = TITLE.match(opening)
@@ -76,30 +81,36 @@ def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered
     machines = tuple((m["name"], variant(m["variant"] or ""), m["op"]) for m in MACHINE.finditer(listed))
     built = with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(module)))
     docstrings = (ast.get_docstring(node) or "" for node in module.body if isinstance(node, ast.FunctionDef))
-    texts = tuple(dict.fromkeys(one.partition(CASES)[2] for one in docstrings if CASES in one))
-    choices = choices_of_texts([b.machine for b in built], texts) if built else ()
-    return title[1], () if choices is None else built, choices or ()
+    texts = tuple(dict.fromkeys(one.partition(mark)[2] for one in docstrings for mark in (CASES, CALLS) if mark in one))
+    joined = joined_of_texts([b.machine for b in built], texts) if built else ()
+    return title[1], () if joined is None else built, joined or ()
 
 
-def choices_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered, ...] | None:
-    """Choices among machines, from the texts of their cases, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
+def joined_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered | Linked, ...] | None:
+    """Choices and pipelines of machines, from the texts of their cases and calls, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
     served: dict[str, dict[str, Instance]] = {}
     for machine in machines:
         dtypes = tuple(pair for pair in machine.variant if pair[1] in DTYPES)
         served.setdefault(machine.op.family, {}).setdefault(machine.op.name, Instance(machine.op.meant, dtypes))
-    instances, found, problems = {family: [*ops.values()] for family, ops in served.items()}, list[Choice](), Problems()
-    for text in texts:
-        for one in parse(text).declarations:
-            made = (
-                choices_of(one, instances, machines, [m.name for m in machines], {}, problems)
-                if isinstance(one, tree.Choice)
-                else []
-            )
-            found += made
-            if not made:
-                return None
-    proved = [one for one in map(covered, found) if isinstance(one, Covered)]
-    return tuple(proved) if len(proved) == len(found) else None
+    every: dict[str, list[Instance] | None] = {family: [*ops.values()] for family, ops in served.items()}
+    callees, problems = list[Machine | Choice | Pipeline](machines), Problems()
+    ops = tuple(dict.fromkeys(d for m in machines for d in m.op.meant.source if not isinstance(d, tree.Theorem | tree.Lemma)))
+    file = tree.File(ops)
+    for declared in (one for text in texts for one in parse(text).declarations):
+        before = len(callees)
+        match declared:
+            case tree.Choice():
+                callees += choices_of(declared, every, machines, [m.name for m in machines], {}, problems)
+            case tree.Pipeline():
+                file, chains = chains_of(
+                    tree.File((*file.declarations, declared)), every, monoids_of(file, {}, problems), set(), ()
+                )
+                callees += pipelines_of(file, chains, every, tuple(callees), {}, problems)[1]
+        if len(callees) == before:
+            return None
+    known = [judged(one) for one in callees if not isinstance(one, Machine)]
+    proved = [one for one in known if isinstance(one, Covered | Linked)]
+    return tuple(proved) if len(proved) == len(known) else None
 
 
 @lru_cache(maxsize=4)
@@ -133,8 +144,8 @@ def validated(found: Sequence[Subject]) -> dict[str, tuple[Diagnostic, ...]]:
         if other := differs(text, path):
             out[path] = (other,)
             continue
-        _, machines, choices = made_of(text, path)
-        on_gpu = (*beside(path), *pipeline.validate(text, machines, path, choices))
+        _, machines, joined = made_of(text, path)
+        on_gpu = (*beside(path), *pipeline.validate(text, machines, path, joined))
         out[path] = on_gpu or pipeline.validate_cpu(text, machines, path)
     return out
 

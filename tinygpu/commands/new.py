@@ -36,19 +36,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.op is not None:
         return add(arguments.name, arguments.op, arguments.on)
-    name = arguments.name.removesuffix(".tgpu")
+    name = name_of_op(arguments.name.removesuffix(".tgpu"))
+    path = Path(arguments.output) / f"{name}.tgpu"
+    if os.path.exists(path):  # a name that is too long is none; then it cannot be written
+        raise TinygpuError.of("TG904", f"{path} is there already", help="choose another name, or remove it first")
+    write(path, template(arguments.kind, name))
+    print(f"{path}: next, tinygpu check {path}")
+    return PROVED
+
+
+def name_of_op(name: str) -> str:
+    """A name that an operation may have. Raises TG905."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        title = f"{arguments.name!r} cannot be the name of an operation"
+        title = f"{name!r} cannot be the name of an operation"
         raise TinygpuError.of("TG905", title, help="letters, digits and _, not beginning with a digit")
     if name in shipped_parser().reserved | shipped_parser().folds or iskeyword(name):
         helps = (f"choose another name, such as {name}_rows: it is a word of the language, or of Python",)
         raise TinygpuError(Diagnostic("TG905", f"{name} cannot be the name of an operation", helps=helps))
-    path = Path(arguments.output) / f"{name}.tgpu"
-    if os.path.exists(path):  # a name that is too long is none; then it cannot be written
-        raise TinygpuError.of("TG904", f"{path} is there already", help="choose another name, or remove it first")
-    write(path, read_grammar_file(f"{arguments.kind}.tgpu").replace("NAME", name))
-    print(f"{path}: next, tinygpu check {path}")
-    return PROVED
+    return name
+
+
+def template(kind: str, name: str) -> str:
+    """A spec of that kind, whose operation is called so."""
+    return read_grammar_file(f"{kind}.tgpu").replace("NAME", name)
 
 
 def add(path: str, name: str, device: str) -> int:

@@ -21,7 +21,7 @@ from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, 
 from tinygpu.commands.data import Given, add_data, arrays, given, known
 from tinygpu.commands.families import pointed
 from tinygpu.commands.first import MADE, with_machines
-from tinygpu.commands.specs import Judged, choices_among, exit_code, judge, line, load_sound, names_of, sized, width_of, words
+from tinygpu.commands.specs import Judged, exit_code, joined_among, judge, line, load_sound, names_of, sized, width_of, words
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
     from tinygpu.proof.choice import Covered
+    from tinygpu.proof.pipeline import Linked
 
 EXAMPLE = "tinygpu run specs/matmul.tgpu M=512 N=512 K=512"
 
@@ -41,7 +42,7 @@ Yardsticks = dict[str, tuple[str, float] | None]  # numpy's own call for an op a
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
     parser.add_argument(
-        "words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines or choices to run (all)"
+        "words", nargs="*", metavar="SIZE=VALUE | MACHINE", help="sizes (M=512), and machines, choices or pipelines to run (all)"
     )
     add_data(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where to run (a GPU if there is one)")
@@ -52,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.proof.choice import Covered
+    from tinygpu.proof.pipeline import Linked
 
     specs, sources = load_sound([arguments.path])
     with Progress() as now:
@@ -64,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     specs, sizes = pointed(specs, given_here, names)
     data = given(arguments, sizes)
     machines = sized(specs, names, data.sizes)
-    known(machines, data)
-    chosen = [one for spec in specs for one in choices_among(spec, machines, names)]
+    chosen = [one for spec in specs for one in joined_among(spec, machines, names)]
+    known((*machines, *chosen), data)
     judged, decided = [], list[Believed]()
     with Progress() as now:
         for choice in chosen:
@@ -83,19 +85,25 @@ def run(arguments: argparse.Namespace) -> int:
         print(line(one, width))
     proved = [j for j in judged if j.word == "proved"]
     asked = [j.machine for j in proved if not names or {*names} & {*names_of(j.machine)}]
-    covered = [c.found for c in decided if isinstance(c.found, Covered) and c.found.choice.among(j.machine for j in proved)]
-    ran = run_all(proved, asked, covered, data, arguments) if proved else ()
+    right = [c.found for c in decided if isinstance(c.found, Covered | Linked)]
+    fitting = [one for one in right if one.about.among(j.machine for j in proved)]
+    ran = run_all(proved, asked, fitting, data, arguments) if proved else ()
     return exit_code([*(c.word for c in decided), *(j.word for j in judged), *ran])
 
 
 def run_all(
-    judged: Sequence[Judged], asked: Sequence[Machine], choices: Sequence[Covered], data: Given, arguments: argparse.Namespace
+    judged: Sequence[Judged],
+    asked: Sequence[Machine],
+    joined: Sequence[Covered | Linked],
+    data: Given,
+    arguments: argparse.Namespace,
 ) -> list[str]:
-    """Build machines and choices among them, and run every one that is asked for, and every case of a choice, on the same arrays; of each the verdict of
-    its comparison."""
+    """Build machines, and choices and pipelines of them, and run every one that is asked for, every case of a choice, and every pipeline, on the same arrays; of
+    each the verdict of its comparison."""
     from tinygpu import pipeline
     from tinygpu.commands.cases import runs
     from tinygpu.commands.make import module_name, ready, titled
+    from tinygpu.emit.joined import proved
     from tinygpu.emit.module import launcher_names, surprises
     from tinygpu.run.load import load
 
@@ -107,14 +115,14 @@ def run_all(
     built = pipeline.timely(limit, last, partial(ready, list(judged)))
     if not gpu:
         show((d for one in built for d in surprises(one)), arguments.output_format)
-    text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built, choices))
+    text = pipeline.timely(limit, last, partial(pipeline.sound, titled(arguments.path), built, joined))
     module = load(text, module_name(arguments.path).removesuffix(".py"))
-    names = launcher_names([*(j.machine for j in judged), *(c.choice for c in choices)])
+    names = launcher_names([*(j.machine for j in judged), *proved(joined)])
     yardsticks: Yardsticks = {}
     found = []
     print(f"\non {gpu.name if gpu else 'the CPU'}:")
     usual = Run(last, built[0].program, {}, arguments.seed, data, "gpu" if gpu else "cpu", arguments.time)
-    every = [*runs(built, asked, choices, names, usual)]
+    every = [*runs(built, asked, joined, names, usual)]
     width = max((len(one.machine.title) for one, _ in every), default=0)
     for a_run, name in every:
         try:
@@ -164,7 +172,7 @@ def run_one(one: Run, launcher: Any, gpu: Any, yardsticks: Yardsticks, width: in
 
 def called(one: Run, launcher: Any, gpu: Any) -> Called:
     """One call, compared. Raises TG905 where it cannot be made at these sizes."""
-    from tinygpu.schedule.contract import solve
+    from tinygpu.model.solved import solve
     from tinygpu.simulate.fault import SimulationBudget
 
     op, sizes = one.machine.op, one.sizes

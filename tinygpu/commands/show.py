@@ -19,8 +19,8 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.theorem import Theorem
 
 if TYPE_CHECKING:
-    from tinygpu.model.choice import Claimed
     from tinygpu.model.machine import Launch, Machine, Phase
+    from tinygpu.model.pipeline import Claimed
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu show specs/matmul.tgpu matmul_tile --program"
@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 def theorem_text(spec: Loaded, one: Claimed) -> str:
     """What a theorem, a lemma or a choice says, and why it holds: the form that both sides have, which laws lead there, and what had to be shown beside."""
     lines = [one.text(spec.spec.tree).rstrip("\n"), "", f"# for {one.sizes}"]
+    from tinygpu.proof.pipeline import Linked
+
     judged = judge(spec.path, one)
     if judged.word != "proved":
         raise TinygpuError(*judged.diagnostics)
@@ -95,6 +97,8 @@ def theorem_text(spec: Loaded, one: Claimed) -> str:
         for op in (one.left, one.right):
             lines += [f"# {op.family}: {operations(op)} operations"]
             lines += [f"#   {name} is at most ({bound})·u off" for name, bound in rounding(op).items()]
+    if isinstance(judged.found, Linked):
+        lines += ["# where what stands between lies, from which call to which", *(f"#   {one}" for one in judged.found.arena.lines)]
     return "\n".join([*lines, "# because of", *(f"#   {reason}" for reason in reasons(judged))])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
-from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, read_text
+from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, how_long, read_text
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tinygpu.model.free import Skeleton
     from tinygpu.model.machine import Machine
     from tinygpu.model.op import Op
+    from tinygpu.model.pipeline import Pipeline
     from tinygpu.pipeline import Loaded, Verdict
 
 DIGITS = 18  # of a size: no array is as long
@@ -49,11 +50,6 @@ class Judged:
     facts: Facts | None = None
     verdict: Verdict | None = None
     kept: bool = False
-
-    @property
-    def heading(self) -> str:
-        """What it is, and of what."""
-        return self.machine.heading
 
 
 def load_all(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:
@@ -83,7 +79,7 @@ def load_sound(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str]
 
 
 def chosen(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Machine], ...]:
-    """The machines of some specs: all, or those of these names, titles, ops, or choices. Raises TG905 for a name that is none of them."""
+    """The machines of some specs: all, or those of these names, titles, ops, choices or pipelines. Raises TG905 for a name that is none of them."""
     specs = tuple(specs)
     every = [(spec, machine) for spec in specs for machine in spec.machines]
     free = [one for spec in specs for one in spec.spec.families]
@@ -157,15 +153,25 @@ def among(specs: tuple[Loaded, ...], names: Sequence[str], problems: tuple[Diagn
         raise
 
 
-def choices_among(spec: Loaded, machines: Sequence[Machine], names: Sequence[str]) -> list[Choice]:
-    """The choices of a spec that some of its machines make: all, or those of these names, or of these ops."""
-    return [one for one in spec.spec.choices if one.among(machines) and (not names or {one.name, one.said} & {*names})]
+def joined_among(spec: Loaded, machines: Sequence[Machine], names: Sequence[str]) -> list[Choice | Pipeline]:
+    """The choices and pipelines of a spec that are made of some of its machines: all, or those of these names, or of these ops, and whom they call."""
+    every = [one for one in spec.spec.joined if one.among(machines)]
+    if not names:
+        return every
+    from tinygpu.model.machine import Machine
+    from tinygpu.model.pipeline import Pipeline
+
+    found = [one for one in every if {one.name, one.op.family} & {*names}]
+    for one in found:
+        called = [call.to for call in one.calls if not isinstance(call.to, Machine)] if isinstance(one, Pipeline) else []
+        found += [other for other in called if other not in found]
+    return [one for one in every if one in found]
 
 
 def names_of(machine: Machine, spec: Loaded | None = None) -> tuple[str, ...]:
-    """What a machine may be asked for by; with its spec, also a choice that it is one of."""
-    choices = [one.name for one in spec.spec.choices if machine in (b.machine for b in one.branches)] if spec else []
-    return machine.name, machine.title, machine.op.name, machine.op.family, *choices
+    """What a machine may be asked for by; with its spec, also a choice or a pipeline that it is a part of."""
+    joined = [one.name for one in spec.spec.joined if machine in one.machines] if spec else []
+    return machine.name, machine.title, machine.op.name, machine.op.family, *joined
 
 
 def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:
@@ -190,8 +196,8 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
     from tinygpu.proof.certificate import certify
     from tinygpu.proof.summary import sizes
 
-    facts = Facts(sizes(verdict.program), len(verdict.theorems), certify(verdict).proof if hashed else "")
-    return Judged(path, machine, "proved", (), seconds, facts, verdict)
+    proof = certify(verdict).proof if hashed else ""
+    return Judged(path, machine, "proved", (), seconds, Facts(sizes(verdict.program), len(verdict.theorems), proof), verdict)
 
 
 def judge_light(
@@ -209,8 +215,7 @@ def judge_light(
 
     def length(number: int) -> int:
         """Of the text of a machine: what is said in many words takes long."""
-        span = machines[number][1].span
-        return span.end - span.start
+        return (span := machines[number][1].span).end - span.start
 
     answers = together(len(machines), one, jobs, length)  # now, and not when the first is waited for: who has threads is not forked
     return (Judged(spec.path, machine, *answer) for (spec, machine), answer in zip(machines, answers, strict=True))
@@ -220,8 +225,7 @@ def line(judged: Judged, width: int) -> str:
     """`proved   matmul_tile : matmul    all M, K, N    32 obligations    0.31 s`."""
     said = f"{judged.word:<8} {judged.machine.heading:<{width}}"
     if judged.facts is not None:
-        spent = "kept" if judged.kept else f"{judged.seconds:.2f} s"
-        said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {spent})"
+        said += f"  {judged.facts.sizes}  ({judged.facts.obligations} obligations, {how_long(judged)})"
     elif judged.diagnostics:
         said += f"  {judged.diagnostics[0].headline}{'  (kept)' * judged.kept}"
     return said
@@ -265,8 +269,10 @@ def words(given: Sequence[str]) -> tuple[dict[str, int], list[str]]:
 
 def sized(specs: Iterable[Loaded], names: Sequence[str], given: Iterable[str]) -> tuple[Machine, ...]:
     """The machines of these names, some of which have the sizes that are given. Raises TG905 for a size that none has."""
+    specs = tuple(specs)
     machines = tuple(machine for _, machine in chosen(specs, names))
-    known = {size for machine in machines for size in machine.op.sizes}
+    joined = [one for spec in specs for one in joined_among(spec, machines, names)]
+    known = {size for one in (*machines, *joined) for size in one.op.sizes}
     if unknown := sorted(set(given) - known):
         title = f"there is no size {', '.join(unknown)}"
         raise TinygpuError.of("TG905", title, help=f"the sizes are {', '.join(sorted(known)) or 'none'}")

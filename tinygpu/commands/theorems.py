@@ -1,4 +1,4 @@
-"""Theorems, lemmas and choices, as `check` needs them: those of some specs, with their verdicts.
+"""Theorems, lemmas, choices and pipelines, as `check` needs them: those of some specs, with their verdicts.
 
 Comes in: loaded specs and names. Goes out: a line for each theorem, its messages, its row for a machine that reads. The one idea: a theorem is checked as a machine is, by what it
 says alone, and its verdict is one of the same three words.
@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
-from tinygpu.category.term import text
+from tinygpu.category.term import Const, text
+from tinygpu.commands.common import how_long
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.model.choice import Choice, Claimed
+from tinygpu.model.choice import Choice
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A theorem, or a choice, and what came of checking it; where it is proved, by how many instances of laws, with how many obligations beside. One that is
+    """A theorem, a choice or a pipeline, and what came of checking it; where it is proved, by how many instances of laws, with how many obligations beside. One that is
     `kept` is the verdict of an earlier process."""
 
     path: str
@@ -41,9 +43,9 @@ class Believed:
         return heading(self.theorem)
 
     @property
-    def of_sizes(self) -> bool:
-        """Whether it is a choice, and no theorem or lemma."""
-        return isinstance(self.theorem, Choice)
+    def kind(self) -> str:
+        """A lemma is a theorem here."""
+        return {Choice: "choice", Pipeline: "pipeline"}.get(type(self.theorem), "theorem")
 
     @property
     def row(self) -> dict[str, object]:
@@ -57,11 +59,22 @@ class Believed:
         if isinstance(one, Choice):
             cases = [{"machine": b.machine.name, "where": [text(guard) for guard in b.where]} for b in one.branches]
             return {"file": self.path, "choice": one.name, "op": one.said, **found, "obligations": obligations, "cases": cases}
+        if isinstance(one, Pipeline):
+            calls = [
+                {"op": c.to.op.family, "by": c.to.title, "given": list(map(shown, c.given)), "made": list(c.made)}
+                for c in one.calls
+            ]
+            return {"file": self.path, "pipeline": one.name, **found, "obligations": obligations, "calls": calls}
         return {"file": self.path, "theorem": one.name, "about": one.said, **found, "laws": laws, "obligations": obligations}
 
 
+def shown(given: str | Const) -> str:
+    """A tensor's name, or a number."""
+    return given if isinstance(given, str) else text(given)
+
+
 def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Claimed], ...]:
-    """The lemmas, theorems and choices of some specs: all, or those of these names or of these ops."""
+    """The lemmas, theorems, choices and pipelines of some specs: all, or those of these names or of these ops."""
     every = [(spec, one) for spec in specs for one in spec.spec.stated]
     return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
 
@@ -97,8 +110,7 @@ def line(one: Believed, width: int) -> str:
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
     laws, obligations = one.counts
-    spent = "kept" if one.kept else f"{one.seconds:.2f} s"
-    return f"{said}  {one.theorem.sizes}  ({'' if one.of_sizes else f'{laws} laws, '}{obligations} obligations, {spent})"
+    return f"{said}  {one.theorem.sizes}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {how_long(one)})"
 
 
 def reasons(one: Believed) -> list[str]:

@@ -11,7 +11,9 @@ import contextlib
 import ctypes
 import os
 import pickle
+import re
 import select
+import shutil
 import signal
 import sys
 import threading
@@ -22,6 +24,7 @@ from typing import Any, TypeVar
 
 from tinygpu.category.deadline import LATEST
 from tinygpu.proof.words import INTERNAL
+from tinygpu.report import at_terminal
 
 T = TypeVar("T")
 
@@ -31,7 +34,8 @@ MOST = 1 << 13  # pieces whose numbers a pipe holds
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 ROOM = 1031, 1 << 20  # F_SETPIPE_SZ of Linux, and bytes of answers that nobody has taken yet
 LONG = 10  # turns after which it is said at what a piece of work is
-WIDTH = 160  # characters of that
+BAR = 10  # characters
+CLEAR = "\r\x1b[K"  # what takes back the line of a terminal
 MANY = 64  # processes that may be asked for where there are fewer cores
 WATCHES = "says what is being done"  # the name of a thread that holds nothing while a process is forked
 SAYING = threading.Lock()
@@ -159,16 +163,18 @@ def under_way() -> str:
 
 
 class Progress:
-    """Says on standard error what is being done, once a second has passed, and after ten of them at what it is: `with Progress() as now: now("matmul_tile")`."""
+    """Says at a terminal what is being done, once a second has passed, and after ten of them at what it is: `with Progress() as now: now("matmul_tile")`.
+    Into a pipe it says nothing."""
 
     def __init__(self, patience: float = 1.0):
         self.patience, self.doing, self.began = patience, "", time.perf_counter()
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True, name=WATCHES)
-        self.live = sys.stderr.isatty()
+        self.live = at_terminal(sys.stderr)
 
     def __enter__(self) -> Callable[[str], None]:
-        self.thread.start()
+        if self.live:
+            self.thread.start()
 
         def now(what: str) -> None:
             self.doing = what
@@ -177,21 +183,29 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self.over.set()
-        self.thread.join()
+        if self.live:
+            self.thread.join()
 
     def _watch(self) -> None:
-        """A line that is written over at a terminal; elsewhere one line for each thing that takes long."""
+        """One line, which is written over."""
         said, turn = "", 0
         while not self.over.wait(self.patience):
             turn, seconds = turn + 1 if self.doing == said else 0, time.perf_counter() - self.began
             part = f": {under_way()}" if turn >= LONG else ""
+            text = f"{bar(self.doing)}{self.doing} … {seconds:.0f} s{part}"[: shutil.get_terminal_size().columns - 1]
             with SAYING:
-                if self.live:
-                    print(f"\r\x1b[K{self.doing} … {seconds:.0f} s{part}"[:WIDTH], end="", file=sys.stderr, flush=True)
-                elif self.doing != said:
-                    print(f"{self.doing} …", file=sys.stderr, flush=True)
-                elif turn % LONG == 0:
-                    print(f"{self.doing} … {seconds:.0f} s{part}"[:WIDTH], file=sys.stderr, flush=True)
+                print(f"{CLEAR}{text}", end="", file=sys.stderr, flush=True)
             said = self.doing
-        if said and self.live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        if said:
+            print(CLEAR, end="", file=sys.stderr, flush=True)
+
+
+def bar(doing: str) -> str:
+    """What is done before this one, where that is said.
+
+    >>> bar("checking scale (3 of 10)"), bar("reading")
+    ('[##........] ', '')
+    """
+    found = re.search(r"\((\d+) of (\d+)\)$", doing)
+    done = BAR * (int(found[1]) - 1) // max(1, int(found[2])) if found else 0
+    return f"[{'#' * done}{'.' * (BAR - done)}] " if found else ""

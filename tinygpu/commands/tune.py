@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,6 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path is None:
         raise TinygpuError.of(
             "TG905", "nothing to search: a spec is missing", help="name its file, or say --export or --merge FILE"
+        )
+    if not hasattr(os, "fork"):
+        title = "a search needs processes that are forked, which this system has not"
+        raise TinygpuError.of(
+            "TG948", title, help="search on Linux or macOS: what is found is text, and is proved and built everywhere"
         )
     (spec,), _ = load_sound([arguments.path])
     op = op_named(spec, arguments.op)

@@ -26,12 +26,12 @@ from tinygpu.emit.cpu_text import RESERVED, Writer, mangle
 from tinygpu.emit.cuda_names import index_names
 from tinygpu.emit.python import block, identifier, indent
 from tinygpu.model.op import Tensor
+from tinygpu.model.solved import solve
 from tinygpu.program.lanes import LANES, vectors_of
 from tinygpu.program.step import Array, Assign, For, Launch, Program, Step, steps
 from tinygpu.record import replace
 from tinygpu.schedule.ahead import past_caches
 from tinygpu.schedule.bound import assume
-from tinygpu.schedule.contract import solve
 from tinygpu.schedule.nest import Site, is_long, sites
 from tinygpu.schedule.polynomial import positive, term
 from tinygpu.schedule.threads import in_turn, threads_of

@@ -14,9 +14,9 @@ from functools import cache
 from tinygpu.category.term import Axis, Term, reads, text
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.emit.choice import cases_of, chooser_source, proved, summary
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
+from tinygpu.emit.joined import joined_of, joined_source, proved, summary
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.python import Lines, docstring, identifiers
@@ -24,16 +24,19 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.model.op import Op
+from tinygpu.model.pipeline import Pipeline
 from tinygpu.model.problems import Problems
 from tinygpu.program.call import Prefetch
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Assign, For, Program
 from tinygpu.proof.choice import Covered
+from tinygpu.proof.pipeline import Linked
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
 from tinygpu.schedule.ahead import STORED
-from tinygpu.schedule.contract import Cases, table
+from tinygpu.schedule.contract import table
 from tinygpu.schedule.cpu import as_it_is
+from tinygpu.schedule.joined import Calls, Cases
 
 OURS = (
     *("np", "njit", "prange", "get_num_threads", "Array", "Any", "TypeAlias", "annotations", "runtime", "os", "sys"),
@@ -60,8 +63,8 @@ class Built:
     cpu_limits: tuple[Term, ...] = ()
 
 
-def emit(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ()) -> str:
-    """`machines of one spec → text of a module`, one launcher for each, one for each choice among them, and short names for what is usual.
+def emit(title: str, machines: Sequence[Built], joined: Sequence[Covered | Linked] = ()) -> str:
+    """`machines of one spec → text of a module`, one launcher for each, one for each choice and pipeline of them, and short names for what is usual.
 
     `title` says where they come from, for people; the same machines give the same text.
     """
@@ -71,11 +74,11 @@ def emit(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ())
     cpu = dict(zip(programs, map(cpu_kernels, alone.values()), strict=True))
     cuda = {name: cuda_kernels(program) for name, program in programs.items()}
     uses = called([*cpu.values(), *(source for sources in cuda.values() for source in sources)])
-    chosen = deciders([b.machine for b in machines], choices)
-    public = programs | {one.name: one.program for one in chosen}
-    named = groups([*(b.machine for b in machines), *(one.choice for one in choices)], reserved())
+    made, ones = launchers([b.machine for b in machines], joined), proved(joined)
+    public = programs | {one.name: one.program for one in made}
+    named = groups([*(b.machine for b in machines), *ones], reserved())
     short = aliases(named, public, reserved())
-    lines = docstring(*opening(title, machines, uses, [one.choice for one in choices]))
+    lines = docstring(*opening(title, machines, uses, ones))
     lines += [*head(sorted([*public, *(name for name, _ in short)]), uses), "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
         kernels = cuda[name]
@@ -86,8 +89,8 @@ def emit(title: str, machines: Sequence[Built], choices: Sequence[Covered] = ())
         lines += [_rule(built.machine.heading), ""]
         for text_ in (cached(cpu[name]), *kernels, launcher):
             lines += [text_.strip(), "", ""]
-    for one, choice in zip(chosen, (c.choice for c in choices), strict=True):
-        lines += [_rule(summary(choice)), "", chooser_source(one, choice, header(choice.op, one.program)).strip(), "", ""]
+    for table_, one in zip(made, ones, strict=True):
+        lines += [_rule(summary(one)), "", joined_source(table_, one, header(one.op, table_.program)).strip(), "", ""]
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -133,16 +136,15 @@ def called(texts: Sequence[str]) -> list[str]:
     return sorted({name for one in texts for name in identifiers(one)} & offered())
 
 
-def launcher_names(machines: Sequence[Machine | Choice]) -> list[str]:
-    """The name of each machine's launcher in a module of these machines, behind which choices stand."""
+def launcher_names(machines: Sequence[Machine | Choice | Pipeline]) -> list[str]:
+    """The name of each machine's launcher in a module of these machines, behind which choices and pipelines stand."""
     names = {id(machine): name for group in groups(machines, reserved()) for name, machine in group.members}
     return [names[id(machine)] for machine in machines]
 
 
-def deciders(machines: Sequence[Machine], choices: Sequence[Covered]) -> tuple[Cases, ...]:
-    """What a module of these machines has of choices among them."""
-    named = proved(choices)
-    return cases_of(machines, named, launcher_names([*machines, *named]))
+def launchers(machines: Sequence[Machine], joined: Sequence[Covered | Linked]) -> tuple[Cases | Calls, ...]:
+    """What a module of these machines has of choices and pipelines of them."""
+    return joined_of(machines, joined, launcher_names([*machines, *proved(joined)]))
 
 
 @cache
@@ -235,9 +237,9 @@ def _rule(title: str) -> str:
     return f"# ── {title} " + "─" * max(3, 124 - len(title))
 
 
-def opening(title: str, machines: Sequence[Built], uses: Sequence[str], choices: Sequence[Choice]) -> list[str]:
+def opening(title: str, machines: Sequence[Built], uses: Sequence[str], joined: Sequence[Choice | Pipeline]) -> list[str]:
     """The module's docstring."""
-    names = "\n".join([*(f"  {b.machine.heading}" for b in machines), *(f"  {summary(one)}" for one in choices)])
+    names = "\n".join([*(f"  {b.machine.heading}" for b in machines), *(f"  {summary(one)}" for one in joined)])
     bounds, data = errors(uses), any(way == "arrays" for b in machines for *_, way in rows(b.program))
     return [
         f"Kernels of {title}, emitted by tinygpu; every machine was proved for all sizes before it was written.",

@@ -1,6 +1,6 @@
 """What a module calls things: a name for every launcher, and short names for the choices that users do not want to make.
 
-Comes in: machines, and choices among them. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes the first
+Comes in: machines, choices and pipelines of them. Goes out: `matmul_tile` for a machine, `relu_v4_f16` for one of several dtypes, and `relu`, which takes the first
 machine for the dtype of its argument. The one idea: a variant's name says only what tells it from its sisters.
 """
 
@@ -13,6 +13,7 @@ from tinygpu.emit.launcher import quoted
 from tinygpu.emit.python import Lines, block, docstring, identifier
 from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
+from tinygpu.model.pipeline import Pipeline
 from tinygpu.program.step import Program
 from tinygpu.record import dataclass
 from tinygpu.schedule.contract import argument_names, arguments, signature
@@ -35,13 +36,13 @@ class Group:
 
     name: str
     op: str
-    members: tuple[tuple[str, Machine | Choice], ...]
+    members: tuple[tuple[str, Machine | Choice | Pipeline], ...]
 
 
-def groups(machines: Sequence[Machine | Choice], taken: Collection[str]) -> tuple[Group, ...]:
+def groups(machines: Sequence[Machine | Choice | Pipeline], taken: Collection[str]) -> tuple[Group, ...]:
     """`machines → groups`, in order of first mention; no name is one of `taken`."""
     served: dict[str, set[str]] = {}
-    sorted_out: dict[tuple[str, str], list[Machine | Choice]] = {}
+    sorted_out: dict[tuple[str, str], list[Machine | Choice | Pipeline]] = {}
     for machine in machines:
         served.setdefault(machine.name, set()).add(machine.op.family)
         sorted_out.setdefault((machine.name, machine.op.family), []).append(machine)
@@ -51,7 +52,7 @@ def groups(machines: Sequence[Machine | Choice], taken: Collection[str]) -> tupl
     for (name, op), members in sorted_out.items():
         group = beside(identifier(name if len(served[name]) == 1 else f"{name}_{op}"), used)
         used |= parts(group)
-        names: list[tuple[str, Machine | Choice]] = []
+        names: list[tuple[str, Machine | Choice | Pipeline]] = []
         for machine in members:
             own = group if len(members) == 1 else beside(identifier("_".join([group, *_choices(machine, members)])), used)
             used |= parts(own)
@@ -74,7 +75,7 @@ def beside(name: str, used: set[str]) -> str:
     return unused(name, {one.removesuffix(part) for one in used for part in PARTS if one.endswith(part)}, "_")
 
 
-def _choices(machine: Machine | Choice, sisters: Sequence[Machine | Choice]) -> list[str]:
+def _choices(machine: Machine | Choice | Pipeline, sisters: Sequence[Machine | Choice | Pipeline]) -> list[str]:
     """What tells a variant from the others: `f16` for a dtype, `BM64` for a param."""
     words = []
     for key, value in machine.variant:
@@ -89,7 +90,7 @@ def aliases(found: Sequence[Group], programs: dict[str, Program], kept: frozense
     out: list[tuple[str, Lines]] = []
     taken = set(kept).union(*(parts(name) for group in found for name, _ in group.members))
     first: dict[str, Group] = {}
-    for group in sorted(found, key=lambda one: not isinstance(one.members[0][1], Choice)):
+    for group in sorted(found, key=lambda one: not isinstance(one.members[0][1], Choice | Pipeline)):
         first.setdefault(group.op, group)
     for group in found:
         if len(group.members) > 1:

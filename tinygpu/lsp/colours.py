@@ -16,6 +16,7 @@ KINDS = {
     "a def": "function",
     "a machine": "class",
     "a choice": "enum",
+    "a pipeline": "enum",
     "a monoid": "struct",
     "an instruction": "macro",
     "a theorem": "interface",
@@ -48,7 +49,7 @@ def tokens(names: Table, page: Page) -> types.SemanticTokens:
         if kind is None:
             continue
         here, end = page.position(one.start), page.position(one.end)
-        declared = names.defined.get(one.key) == one.start
+        declared = one.home == one.start
         step = here.line - line
         data += [
             step,

@@ -25,7 +25,7 @@ from tinygpu.syntax.lexer import NEWLINE, WORD, scan, significant
 from tinygpu.syntax.parse import DECLARATION
 from tinygpu.syntax.reader import advance, trace
 
-TOP = ("op", "machine", "choice", "theorem", "lemma", "scheme", "monoid", "param", "def", "import", "instruction")
+TOP = ("op", "machine", "choice", "pipeline", "theorem", "lemma", "scheme", "monoid", "param", "def", "import", "instruction")
 ITEM = types.CompletionItemKind
 KINDS: Mapping[str, ITEM] = {
     "an op": ITEM.Function,

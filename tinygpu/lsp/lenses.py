@@ -21,6 +21,7 @@ KINDS: dict[object, types.SymbolKind] = {
     tree.Op: types.SymbolKind.Function,
     tree.Machine: types.SymbolKind.Class,
     tree.Choice: types.SymbolKind.Enum,
+    tree.Pipeline: types.SymbolKind.Enum,
     tree.Monoid: types.SymbolKind.Struct,
     tree.Param: types.SymbolKind.Constant,
     tree.Def: types.SymbolKind.Function,
@@ -33,6 +34,7 @@ WITHIN: dict[object, types.SymbolKind] = {
     tree.TensorDecl: types.SymbolKind.Array,
     tree.Equation: types.SymbolKind.Variable,
     tree.View: types.SymbolKind.Variable,
+    tree.Turned: types.SymbolKind.Method,
     tree.LaunchClause: types.SymbolKind.Method,
     tree.Stage: types.SymbolKind.Field,
 }
@@ -94,6 +96,8 @@ def _inside(one: tree.Declaration, page: Page) -> Iterator[types.DocumentSymbol]
     match one:
         case tree.Op(inputs=inputs, outputs=outputs, equations=equations):
             rows: tuple[object, ...] = (*inputs, *outputs, *equations)
+        case tree.Pipeline(inputs=inputs, outputs=outputs, calls=calls):
+            rows = (*inputs, *outputs, *calls)
         case tree.Monoid(components=components):
             rows = components
         case tree.Machine(clauses=clauses):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.lsp.words import Word, calls, header, locals_of, words_of
@@ -22,16 +22,18 @@ from tinygpu.syntax import tree
 
 Key: TypeAlias = tuple[int, str]  # which declaration, and the name in it; FILE for what a file declares
 FILE = -1
+USED = "used"
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A word that is a name: where it stands, and what it is of."""
+    """A word that is a name: where it stands, what it is of, what it is, and where the declaration that it is of declares it: -1 where another file does."""
 
     start: int
     end: int
     key: Key
     kind: str
+    home: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +64,21 @@ def table(text: str, file: tree.File) -> Table:
     """`text, tree → Table`."""
     own, beside = file.declarations, others(file)
     declared = {d.name: d for d in (*beside, *own) if not isinstance(d, tree.Import)}
-    made = Maker(text, own, declared, [locals_of(d) for d in own])
+    made = Maker(text, own, declared, [locals_of(d) for d in own], {})
     named = tuple(one for number in range(len(own)) for one in made.names(number))
-    joined = tuple(Named(n.start, n.end, made.root(n.key), n.kind) for n in named)
+    homes, kinds = dict[Key, int](), dict[Key, str]()  # before names are joined: go-to-definition stays within an op
+    for one in named:
+        if one.kind != USED:
+            homes.setdefault(one.key, one.start)
+            kinds.setdefault(one.key, one.kind)
     defined: dict[Key, int] = {}
-    for one in joined:
-        if one.kind != "used":
-            defined.setdefault(one.key, one.start)
-    kinds = {n.key: n.kind for n in reversed(joined) if n.kind != "used"}
-    found = tuple(Named(n.start, n.end, n.key, kinds.get(n.key, kind_of(declared.get(n.key[1])))) for n in joined)
-    return Table(found, defined, declared, own)
+    for key, start in homes.items():
+        defined[made.root(key)] = min(start, defined.get(made.root(key), start))
+    found = (
+        Named(n.start, n.end, made.root(n.key), kinds.get(n.key) or kind_of(declared.get(n.key[1])), homes.get(n.key, -1))
+        for n in named
+    )
+    return Table(tuple(found), defined, declared, own)
 
 
 def others(file: tree.File) -> tuple[tree.Declaration, ...]:
@@ -97,10 +104,15 @@ class Maker:
     own: tuple[tree.Declaration, ...]
     declared: Mapping[str, tree.Declaration]
     locals: list[dict[str, str]]
-    one: Any = None
+    one: dict[Key, Key]
 
     def __post_init__(self) -> None:
-        self.one = dict[Key, Key]()
+        for theorem in self.own:
+            if isinstance(theorem, tree.Theorem):  # both sides are called alike
+                sides = self.around(theorem)
+                names = {name for n in sides for name, kind in self.locals[n].items() if kind in ("a tensor", "a size")}
+                for name in names:
+                    self.join([(n, name) for n in sides if name in self.locals[n]])
 
     def root(self, key: Key) -> Key:
         """What stands for all that is the same."""
@@ -109,13 +121,13 @@ class Maker:
         return key
 
     def join(self, keys: list[Key]) -> Key:
-        """They are one thing."""
+        """They are one thing; the first of them."""
         first = self.root(keys[0])
         for other in map(self.root, keys[1:]):
             if other != first:
                 self.one[max(first, other)] = min(first, other)
                 first = min(first, other)
-        return first
+        return keys[0]
 
     def names(self, number: int) -> Iterator[Named]:
         """The names of a declaration."""
@@ -129,8 +141,7 @@ class Maker:
             if word.start == head:
                 yield Named(word.start, word.end, (FILE, word.text), kind_of(one))
             elif key := self.key(word, number, reached.get(word.start, ""), around, beside):
-                mine = key[0] != FILE and self.locals[number].get(word.text)
-                yield Named(word.start, word.end, key, mine if mine and not around_has(self, around, word.text) else "used")
+                yield Named(word.start, word.end, key, self.locals[number][word.text] if key[0] == number else USED)
 
     def key(self, word: Word, number: int, reached: str, around: list[int], beside: list[int]) -> Key | None:
         """What a word is of; None for one of the language."""
@@ -163,12 +174,7 @@ class Maker:
         return [n for n, d in enumerate(self.own) if isinstance(d, tree.Op) and d.name in names]
 
     def beside(self, words: list[Word], number: int) -> list[int]:
-        """The monoids and instructions that a declaration names, whose parts stand behind a dot."""
+        """The monoids and instructions that a declaration names, whose parts stand behind a dot; the ops that it calls."""
         texts = {word.text for word in words}
-        kinds = tree.Monoid | tree.Instruction
+        kinds = tree.Op if isinstance(self.own[number], tree.Pipeline) else tree.Monoid | tree.Instruction
         return [n for n, d in enumerate(self.own) if isinstance(d, kinds) and (n == number or d.name in texts)]
-
-
-def around_has(made: Maker, around: list[int], name: str) -> bool:
-    """Whether a name is one of the ops around."""
-    return any(name in made.locals[n] for n in around)

@@ -41,8 +41,8 @@ def references(document: Document, page: Page, offset: int, declaration: bool) -
     one, uri = document.names.at(offset), uri_of(document.path)
     if one is None:
         return []
-    first = document.names.defined.get(one.key)
-    return [types.Location(uri, page.range(n.start, n.end)) for n in document.names.all(one.key) if declaration or n.start != first]
+    found = (n for n in document.names.all(one.key) if declaration or n.start != n.home)
+    return [types.Location(uri, page.range(n.start, n.end)) for n in found]
 
 
 def renameable(document: Document, offset: int) -> Named:

@@ -14,7 +14,7 @@ from tinygpu.lsp.read import Document, as_document
 from tinygpu.lsp.verdicts import Cost, Job, Shown, recalled, subjects
 from tinygpu.record import dataclass, field, replace
 
-HEADS = re.compile(r"^(?:machine|choice|theorem|lemma)\s+(\w+)", re.MULTILINE)
+HEADS = re.compile(r"^(?:machine|choice|pipeline|theorem|lemma)\s+(\w+)", re.MULTILINE)
 
 
 @dataclass(slots=True)

@@ -113,7 +113,8 @@ def shown(spec: Loaded, subject: Subject, one: Verdict) -> Shown:
         case Believed(theorem=theorem):
             said = f"{theorem.sizes} · {one.counts[1]} obligations" if one.word == "proved" else ""
     key = key_of(spec, subject, None)
-    return Shown(subject.name, one.heading, key, one.word, said, one.seconds, one.diagnostics, one.kept)
+    heading_ = one.machine.heading if isinstance(one, Judged) else one.heading
+    return Shown(subject.name, heading_, key, one.word, said, one.seconds, one.diagnostics, one.kept)
 
 
 def cost_of(machine: Machine) -> str:

@@ -69,6 +69,9 @@ def calls(words: list[Word], one: tree.Declaration) -> dict[int, str]:
                 found |= {left.span.start: "name", right.span.start: "name"}
             case tree.Choice(op=op, branches=branches):
                 found |= {n.span.start: "name" for n in (op, *(b.machine for b in branches))}
+            case tree.Turned(op=op, given=given, by=by):
+                found |= {n.span.start: "name" for n in (op, by) if n is not None}
+                found |= {n.span.start: "key" for n in given if isinstance(n, tree.Naming)}
             case tree.Scheme(op=op):
                 found[op.span.start] = "name"
             case tree.Lemma(name):
@@ -94,8 +97,9 @@ def locals_of(one: tree.Declaration) -> dict[str, str]:
         if not (kind == "an index" and name in found):
             found.setdefault(name, kind)
     for node in nodes(one):
-        for name, kind in _more(node):
-            found.setdefault(name, kind)
+        if not (isinstance(one, tree.Pipeline) and isinstance(node, tree.Naming)):  # which is a size of what is called
+            for name, kind in _more(node):
+                found.setdefault(name, kind)
     if isinstance(one, tree.Param):
         return {}
     return {name.removesuffix(".."): kind for name, kind in found.items()}
@@ -110,6 +114,8 @@ def _more(node: object) -> Iterator[tuple[str, str]]:
         case tree.Naming(name, _, indices):
             yield name, "a name"
             yield from ((index, "an index") for index in indices)
+        case tree.Turned(made=made):
+            yield from ((one.name, "a tensor") for one in made)
         case tree.LaunchClause(name):
             yield name, "a launch"
         case tree.Ring(name):

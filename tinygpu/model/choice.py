@@ -9,12 +9,10 @@ a call tells before anything is read, which is its sizes; a case that says nothi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TypeAlias
 
 from tinygpu.category.term import BOOL, INDEX, Fold, Term, conjuncts, text, variables, walk
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import with_divisors
-from tinygpu.model.lemma import Lemma
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op
@@ -22,7 +20,6 @@ from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Served
 from tinygpu.model.source import Variant, chosen, words
-from tinygpu.model.theorem import Theorem
 from tinygpu.model.value import condition
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
@@ -68,12 +65,17 @@ class Choice:
         sizes = f"all {', '.join(self.op.sizes)}" if self.op.sizes else "its one size"
         return sizes + (f" with {' and '.join(map(text, self.op.where))}" if self.op.where else "")
 
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """Those of its cases."""
+        return tuple(b.machine for b in self.branches)
+
     def among(self, machines: Iterable[Machine]) -> bool:
         """Whether these are among some machines."""
-        return {(b.machine.title, b.machine.op.name) for b in self.branches} <= {(m.title, m.op.name) for m in machines}
+        return {(m.title, m.op.name) for m in self.machines} <= {(m.title, m.op.name) for m in machines}
 
     @property
-    def cases(self) -> str:
+    def spelled(self) -> str:
         """As a text of its own, every case with what it says of sizes."""
         said = (f"  {b.machine.name}{' where ' * bool(b.where)}{', '.join(map(text, b.where))}" for b in self.branches)
         return "\n".join([f"choice {self.name} : {self.op.family} {{", *said, "}"])
@@ -81,9 +83,6 @@ class Choice:
     def text(self, file: tree.File) -> str:
         """With its machines and whatever they name, as a spec of its own; `file` declares it."""
         return chosen(file, self.name)
-
-
-Claimed: TypeAlias = Theorem | Lemma | Choice  # what a spec says beside its machines
 
 
 def choices_of(

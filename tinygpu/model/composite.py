@@ -12,12 +12,11 @@ from typing import Any
 
 from tinygpu.category.term import FUNCTIONS
 from tinygpu.category.text import claimed
-from tinygpu.model.joint import Extents, bounded, hiding, named, renamed
+from tinygpu.model.joint import Extents, bounded, hiding, kind, named, renamed
 from tinygpu.model.problems import Problems, counted, head
 from tinygpu.model.scope import SPECIAL
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.format import format_expr
 
 
 def without_composites(file: tree.File, problems: Problems) -> tree.File:
@@ -137,8 +136,3 @@ class Composites:
         where = tuple(dict.fromkeys((*renamed(first.where, mine), *extents.where, *renamed(extents.put(then.where), theirs))))
         every = tuple(families.values())
         return tree.Op(then.name, (*first.inputs, *rest), renamed(outputs, theirs), equations, where, every, span=part.span)
-
-
-def kind(one: tree.TensorDecl) -> str:
-    """`f32[M, N]`."""
-    return one.dtype + ("" if one.shape is None else f"[{', '.join(map(format_expr, one.shape))}]")

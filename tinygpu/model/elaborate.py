@@ -7,16 +7,15 @@ The one idea: after this nothing is a name any more, what follows works on terms
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Diagnostic, Span
 from tinygpu.model.assignment import indices
-from tinygpu.model.choice import Choice, Claimed, choices_of
+from tinygpu.model.choice import Choice, choices_of
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, settled, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
-from tinygpu.model.elaborate_op import elaborate_op, passed
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
 from tinygpu.model.imports import own, with_imports
@@ -27,12 +26,14 @@ from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, without_states
+from tinygpu.model.ops import chains_of, ops_of, pipelines_of
 from tinygpu.model.parts import derived
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
 from tinygpu.model.served import Instance, Served, instances_of
-from tinygpu.model.source import around, source, variants
+from tinygpu.model.source import around
 from tinygpu.model.theorem import Theorem, theorem_of, with_lemmas
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
@@ -56,18 +57,25 @@ class Spec:
     theorems: tuple[Theorem, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
     choices: tuple[Choice, ...] = ()
+    pipelines: tuple[Pipeline, ...] = ()
     families: tuple[Skeleton, ...] = ()
     tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
 
     @property
+    def joined(self) -> tuple[Choice | Pipeline, ...]:
+        """What is made of machines."""
+        return (*self.choices, *self.pipelines)
+
+    @property
     def stated(self) -> tuple[Claimed, ...]:
-        """The lemmas, then the theorems, then the choices; of a choice for several dtypes, which are told apart by the same sizes, the first one."""
-        return (*self.lemmas, *self.theorems, *[*{one.name: one for one in reversed(self.choices)}.values()][::-1])
+        """The lemmas, the theorems, the choices and the pipelines; of a choice for several dtypes, which are told apart by the same sizes, the first one."""
+        joined = [*{one.name: one for one in reversed(self.joined)}.values()][::-1]
+        return (*self.lemmas, *self.theorems, *joined)
 
     @property
     def about(self) -> Claimed | None:
         """What a text is about that is made for one of these; None for that of a machine."""
-        return self.stated[-1] if self.stated and (self.choices or not self.machines) else None
+        return self.stated[-1] if self.stated and (self.joined or not self.machines) else None
 
     def op(self, name: str) -> Op:
         """The op of that name. Raises KeyError."""
@@ -89,11 +97,17 @@ def elaborate(file: tree.File) -> Spec:
     unused((p for p in params.values() if own(p, given)), set(names_in((every.declarations, file.declarations))), "file", problems)
     known = combinations(settled(params), problems)
     scope = monoids_of(file, known[0] if known else {}, problems)
-    served = _ops(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
+    served = ops_of(file, replace(scope, defs=tuple(d.name for d in every.declarations if isinstance(d, tree.Def))), names.wrong)
+    file, chains = chains_of(file, served, scope, set(params), names.wrong)
     machines, families = list[Machine](), list[Skeleton]()
     declared_here = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Instruction))
     instructions = tuple(made for one in declared_here for made in instructions_of(one, scope))
-    kinds_of_names = (tree.Op | tree.Machine | tree.Choice | tree.Monoid, tree.Def | tree.Monoid, tree.Theorem, tree.Lemma)
+    kinds_of_names = (
+        tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Monoid,
+        tree.Def | tree.Monoid,
+        tree.Theorem,
+        tree.Lemma,
+    )
     for kinds in kinds_of_names:  # what is served or folded with, what is called, what is proved
         seen: dict[str, Span] = {}
         for one in every.declarations:
@@ -114,9 +128,11 @@ def elaborate(file: tree.File) -> Spec:
     declared_choices = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Choice) and d.name not in names.wrong)
     tried, constants = {d.name for d in file.declarations if isinstance(d, tree.Machine)}, known[0] if known else {}
     choices = tuple(c for d in declared_choices for c in choices_of(d, served, machines, tried, constants, problems))
-    ops = tuple(i.op for several in served.values() for i in several or ())
-    stated = tuple(one for one in theorems.values() if one is not None)
-    spec = Spec(ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, tuple(families), file)
+    file, pipelines = pipelines_of(file, chains, served, (*machines, *choices), constants, problems)
+    ops, stated = tuple(i.op for several in served.values() for i in several or ()), tuple(filter(None, theorems.values()))
+    spec = Spec(
+        ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, pipelines, tuple(families), file
+    )
     problems.stop(spec)
     return spec
 
@@ -128,24 +144,8 @@ def _theorems(file: tree.File, served: Served, problems: Problems) -> dict[str, 
     return {one.name: theorem_of(one, ops, problems) for one in stated}
 
 
-def _ops(file: tree.File, scope: Scope, wrong: Collection[str]) -> Served:
-    """The ops by name, each with its dtypes; None for one that is wrong, whose machines are then passed over."""
-    served: dict[str, list[Instance] | None] = {}
-    for op in file.declarations:
-        if not isinstance(op, tree.Op) or op.name in served:
-            continue
-        before = len(scope.problems)
-        made = elaborate_op(scope.problems.enter(op), scope)
-        if len(scope.problems) == before:
-            passed(made, scope.problems)
-        right = len(scope.problems) == before and op.name not in wrong
-        ready = [Instance(replace(o, source=source(file, op, v)), v) for o, v in zip(made, variants(op), strict=right)]
-        served[op.name] = ready if right else None
-    return served
-
-
 def _once(
-    declaration: tree.Op | tree.Machine | tree.Choice | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
+    declaration: tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
     names: dict[str, Span],
     problems: Problems,
 ) -> None:

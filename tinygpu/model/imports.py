@@ -1,13 +1,13 @@
 """Imports: the declarations of other files, in the place of `import "…"`.
 
 Comes in: the tree of a file, with the path that it was read from. Goes out: the tree with everything that it imports; a file's machines, and choices
-among them, are its own, and stay there. The one idea: names are one flat space, also across files; a declaration's span says which file it is of.
+among them, are its own, and stay there, unless a pipeline says that it calls them. The one idea: names are one flat space, also across files; a declaration's span says which file it is of.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
@@ -23,6 +23,7 @@ Declared: TypeAlias = (
     tree.Op
     | tree.Machine
     | tree.Choice
+    | tree.Pipeline
     | tree.Theorem
     | tree.Lemma
     | tree.Scheme
@@ -39,15 +40,46 @@ def with_imports(file: tree.File, problems: Problems) -> tree.File:
     if not any(isinstance(d, tree.Import) for d in file.declarations):
         return replace(file, declarations=without_ranks(file.declarations, problems))
     every = without_ranks(Files(problems).declarations(file, file.span.file, ()), problems)
-    wanted = {word for d in every if own(d, file) for word in words(replace(d, name=""))}
+    called = called_by([d for d in every if own(d, file)], every)
+    every = tuple(
+        d if own(d, file) else serving(d, called) for d in every if own(d, file) or not isinstance(d, CALLEES) or d.name in called
+    )
+    wanted = {word for d in every if own(d, file) or isinstance(d, CALLEES) for word in words(replace(d, name=""))}
     by = {d.via.name for d in every if isinstance(d, tree.Machine) and d.via}
 
     def needed(one: Declared) -> bool:
-        return one.name in (by if isinstance(one, tree.Theorem) else wanted)
+        return isinstance(one, CALLEES) or one.name in (by if isinstance(one, tree.Theorem) else wanted)
 
     while more := {word for d in every if needed(d) for word in words(d)} - wanted:
         wanted |= more
     return replace(file, declarations=tuple(d for d in every if own(d, file) or isinstance(d, tree.Def) or needed(d)))
+
+
+CALLEES = (tree.Machine, tree.Choice, tree.Pipeline)
+
+
+def called_by(callers: Sequence[Declared], declared: Sequence[Declared]) -> dict[str, set[str]]:
+    """The machines, choices and pipelines that pipelines say they call, and those that these call, with the ops for which: those of other files are there for nobody else."""
+    by_name, found = {d.name: d for d in declared if isinstance(d, CALLEES)}, dict[str, set[str]]()
+    waiting: list[tree.Choice | tree.Pipeline] = [d for d in callers if isinstance(d, tree.Pipeline)]
+    while waiting:
+        calls: list[tuple[str, str]] = []
+        match waiting.pop():
+            case tree.Pipeline(calls=turned):
+                calls = [(one.by.name, one.op.name) for one in turned if one.by]
+            case tree.Choice(branches=branches, op=op):
+                calls = [(one.machine.name, op.name) for one in branches]
+        waiting += [
+            one for name, _ in calls if name not in found and isinstance(one := by_name.get(name), tree.Choice | tree.Pipeline)
+        ]
+        for name, served in calls:
+            found.setdefault(name, set()).add(served)
+    return found
+
+
+def serving(one: Declared, called: Mapping[str, set[str]]) -> Declared:
+    """A machine of another file, for the ops alone for which it is called."""
+    return replace(one, ops=tuple(op for op in one.ops if op.name in called[one.name])) if isinstance(one, tree.Machine) else one
 
 
 def own(declaration: tree.Declaration, file: tree.File) -> bool:
@@ -69,7 +101,7 @@ class Files:
         for one in file.declarations:
             if isinstance(one, tree.Import):
                 yield from self.imported(one, path, (*importing, here))
-            elif not (importing and isinstance(one, tree.Machine | tree.Choice)):
+            else:
                 yield one
 
     def imported(self, one: tree.Import, path: str, importing: tuple[str, ...]) -> Iterator[Declared]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from tinygpu.category.text import claimed
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
+from tinygpu.syntax.format import format_expr
 from tinygpu.syntax.node import nodes, rewritten
 
 T = TypeVar("T")
@@ -109,3 +110,8 @@ def bounded(line: Any, first: tree.Op, names: Mapping[str, str]) -> Any:
         index = tuple(tree.Binary("<", p, e, span=p.span) if isinstance(p, tree.Name) else p for p, e in pairs)
         targets.append(replace(target, index=index) if len(extents) == len(target.index) else target)
     return renamed(replace(line, targets=tuple(targets)), names)
+
+
+def kind(one: tree.TensorDecl) -> str:
+    """`f32[M, N]`."""
+    return one.dtype + ("" if one.shape is None else f"[{', '.join(map(format_expr, one.shape))}]")

@@ -78,7 +78,7 @@ def said(file: tree.File, name: str) -> str:
     return format_file(tree.File(around(file, name)))
 
 
-def around(file: tree.File, name: str) -> tuple[Declared | tree.Machine | tree.Choice, ...]:
+def around(file: tree.File, name: str) -> tuple[Declared | tree.Machine | tree.Choice | tree.Pipeline, ...]:
     """A machine, behind its ops and whatever they name."""
     return _served(file, next(d for d in file.declarations if isinstance(d, tree.Machine) and d.name == name))
 
@@ -91,9 +91,24 @@ def chosen(file: tree.File, name: str) -> str:
     return format_file(tree.File(_served(file, *machines, last=(choice,))))
 
 
+def calling(file: tree.File, name: str) -> str:
+    """The text of a pipeline with all that it calls, as `said` of a machine."""
+    by_name = {d.name: d for d in file.declarations if isinstance(d, tree.Machine | tree.Choice | tree.Pipeline)}
+    called, waiting = dict[str, tree.Machine | tree.Choice | tree.Pipeline](), [name]
+    while waiting:
+        one = by_name[waiting.pop()]
+        called[one.name] = one
+        names = {n.name for n in nodes(one) if isinstance(n, tree.Name)} if not isinstance(one, tree.Machine) else set()
+        waiting += [n for n in by_name if n in names and n not in called]
+    every = [d for d in file.declarations if isinstance(d, tree.Machine | tree.Choice | tree.Pipeline) and d.name in called]
+    machines = (d for d in every if isinstance(d, tree.Machine))
+    last = tuple(d for d in every if not isinstance(d, tree.Machine))
+    return format_file(tree.File(_served(file, *machines, last=last)))
+
+
 def _served(
-    file: tree.File, *machines: tree.Machine, last: tuple[tree.Choice, ...] = ()
-) -> tuple[Declared | tree.Machine | tree.Choice, ...]:
+    file: tree.File, *machines: tree.Machine, last: tuple[tree.Choice | tree.Pipeline, ...] = ()
+) -> tuple[Declared | tree.Machine | tree.Choice | tree.Pipeline, ...]:
     theorems = tuple(one for machine in machines if (one := via(machine, file.declarations)))
     ops = {op.name for op in (*(op for m in machines for op in m.ops), *(side for t in theorems for side in (t.left, t.right)))}
     declared = (d for d in file.declarations if isinstance(d, Declared) and (theorems or not isinstance(d, tree.Lemma)))

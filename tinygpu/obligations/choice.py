@@ -14,6 +14,7 @@ from functools import reduce
 from tinygpu.category.term import BOOL, TRUE, App, Const, Term, Var, conjunction, conjuncts, negation, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.choice import Branch, Choice
+from tinygpu.model.op import Op
 from tinygpu.model.problems import head
 from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.program.promises import of_data
@@ -21,9 +22,8 @@ from tinygpu.program.promises import of_data
 KIND = "choice"
 
 
-def given(choice: Choice) -> tuple[Term, ...]:
+def given(op: Op) -> tuple[Term, ...]:
     """What is known of the sizes of a call."""
-    op = choice.op
     extents = (extent >= 0 for t in op.outputs for extent in t.shape if not isinstance(extent, Const))
     wanted = (part for guard in op.where for part in conjuncts(guard) if not of_data(part))
     return tuple(dict.fromkeys((*(Var(size) >= 0 for size in op.sizes), *wanted, *extents)))
@@ -31,7 +31,7 @@ def given(choice: Choice) -> tuple[Term, ...]:
 
 def claims_of_choice(choice: Choice) -> Iterator[Obligation]:
     """Of each case what its machine wants, of each two that they exclude each other, and that there is one."""
-    known, branches = given(choice), choice.branches
+    known, branches = given(choice.op), choice.branches
     for branch in branches:
         yield from _allowed(branch, known)
     for at, one in enumerate(branches):
@@ -65,7 +65,7 @@ def taken(choice: Choice) -> Iterator[Inhabited]:
         title = f"the case of {branch.machine.name} is never taken"
         said = f"some sizes are those of the case of {branch.machine.name}"
         labels = (Label(branch.span, "no sizes are so"),)
-        yield Inhabited(KIND, "TG554", title, said, (*given(choice), *branch.where), labels, HELPS["TG554"])
+        yield Inhabited(KIND, "TG554", title, said, (*given(choice.op), *branch.where), labels, HELPS["TG554"])
 
 
 HELPS = {

@@ -13,6 +13,7 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Const, Term, variables, walk
 from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.model.choice import Choice, whole
+from tinygpu.model.op import Op
 from tinygpu.obligations.choice import claims_of_choice, given, taken
 from tinygpu.obligations.obligation import Obligation
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
@@ -42,6 +43,11 @@ class Covered:
             raise TypeError("a Covered is made by tinygpu.proof.choice.covered alone")
 
     @property
+    def about(self) -> Choice:
+        """What is proved."""
+        return self.choice
+
+    @property
     def laws(self) -> tuple[tuple[str, int], ...]:
         """None: as theorems have them."""
         return ()
@@ -55,8 +61,8 @@ def covered(choice: Choice, budget: int = BUDGET) -> Covered | Diagnostic:
             case Theorem() as theorem:
                 held.append(theorem)
             case open:
-                return _message(choice, claim, open, budget)
-    if any(not agrees(choice, point) for point in points(choice)):
+                return refused(choice.op, claim, open, budget)
+    if any(not agrees(choice, point) for point in cases_at(choice)):
         raise AssertionError(f"the cases of {choice.name} are proved, and false")
     shown = ((claim, discharge(claim, budget)) for claim in taken(choice))
     dead = (claim for claim, found in shown if isinstance(found, Open) and found.model is not None)
@@ -64,48 +70,53 @@ def covered(choice: Choice, budget: int = BUDGET) -> Covered | Diagnostic:
     return Covered(choice, tuple(held), tuple(said), _KEY)
 
 
-def points(choice: Choice) -> Iterator[dict[str, int]]:
-    """Sizes of calls at which the cases are evaluated: small ones, and those around the numbers that the cases speak of."""
-    terms = [t for guard in (*given(choice), *(g for b in choice.branches for g in b.where)) for t in walk(guard)]
+def cases_at(choice: Choice) -> Iterator[dict[str, int]]:
+    """Sizes at which the cases are evaluated."""
+    return points(choice.op, [g for b in choice.branches for g in b.where])
+
+
+def points(op: Op, spoken: Iterable[Term]) -> Iterator[dict[str, int]]:
+    """Sizes of calls at which what is claimed is evaluated: small ones, and those around the numbers that some terms speak of."""
+    terms = [t for guard in (*given(op), *spoken) for t in walk(guard)]
     around = {int(t.value) + n for t in terms if isinstance(t, Const) for n in (-1, 0, 1)}
-    if not all(map(whole, given(choice))):
+    if not all(map(whole, given(op))):
         return  # an op may want what no case may say
-    most = int(MANY ** (1 / max(1, len(choice.op.sizes))))
+    most = int(MANY ** (1 / max(1, len(op.sizes))))
     some = sorted({*range(SMALL), *(n for n in around if n >= 0)})
     some = some if len(some) <= most else some[: most // 2] + some[-(most - most // 2) :]
-    for values in islice(product(some, repeat=len(choice.op.sizes)), MANY):
-        point = dict(zip(choice.op.sizes, values, strict=True))
-        if _hold(given(choice), point):
+    for values in islice(product(some, repeat=len(op.sizes)), MANY):
+        point = dict(zip(op.sizes, values, strict=True))
+        if hold(given(op), point):
             yield point
 
 
 def agrees(choice: Choice, point: Mapping[str, int]) -> bool:
     """Whether there is one case at some sizes, of a machine that may be called there."""
-    found = [b for b in choice.branches if _hold(b.where, point)]
-    return len(found) == 1 and _hold(filter(whole, found[0].needs), point)
+    found = [b for b in choice.branches if hold(b.where, point)]
+    return len(found) == 1 and hold(filter(whole, found[0].needs), point)
 
 
-def _hold(guards: Iterable[Term], point: Mapping[str, int]) -> bool:
+def hold(guards: Iterable[Term], point: Mapping[str, int]) -> bool:
     """Whether all are true; one that divides by 0 is not, and stands behind one that says so."""
     return all(evaluate(guard, point) for guard in guards)
 
 
-def _message(choice: Choice, claim: Obligation, open: Open, budget: int) -> Diagnostic:
-    """A refutation by the smallest sizes, or what is not known."""
-    sizes = _smallest(choice, claim, open, budget)
+def refused(op: Op, claim: Obligation, open: Open, budget: int) -> Diagnostic:
+    """A refutation by the smallest sizes of an op, or what is not known."""
+    sizes = _smallest(op, claim, open, budget)
     if sizes is None:
         reason = open.reason or "the sizes that the solver has against it cannot be evaluated"
         return Diagnostic(claim.code, f"not proved that {claim.sentence}: {reason}", claim.labels, "unknown")
-    ours = {v for t in (claim.goal, *claim.hypotheses[len(given(choice)) :]) for v in variables(t)}
+    ours = {v for t in (claim.goal, *claim.hypotheses[len(given(op)) :]) for v in variables(t)}
     told = {name: value for name, value in sizes.items() if name in ours}
     case = Case(tuple((name, (str(value),)) for name, value in told.items())) if told else None
     at = ", ".join(f"{name} = {value}" for name, value in told.items()) or "all sizes"
     return Diagnostic(claim.code, f"{claim.title} {at}", claim.labels, "refuted", case, helps=(claim.help,))
 
 
-def _smallest(choice: Choice, claim: Obligation, open: Open, budget: int) -> dict[str, int] | None:
+def _smallest(op: Op, claim: Obligation, open: Open, budget: int) -> dict[str, int] | None:
     """The smallest sizes at which a claim is false; one is 0 only where it has to be."""
-    names = choice.op.sizes
+    names = op.sizes
     corners = sorted(product((1, 0), repeat=len(names)), key=lambda point: point.count(0)) if len(names) <= FEW else []
     points = [dict(zip(names, corner, strict=True)) for corner in corners]
     points += [least(claim, names, open.model, budget), open.model] if open.model is not None else []

@@ -18,7 +18,7 @@ from tinygpu.report.human import render
 ALIKE = 2  # mistakes that are shown where there are more of them
 FORMATS = ("human", "concise", "json", "github", "sarif")
 
-__all__ = ["FORMATS", "concise", "github", "render", "report", "to_json", "to_sarif", "wants_color"]
+__all__ = ["FORMATS", "at_terminal", "concise", "github", "render", "report", "to_json", "to_sarif", "wants_color"]
 
 
 def report(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], style: str = "human", color: bool = False) -> str:
@@ -64,10 +64,15 @@ def gathered(found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether `stream` is a terminal that may be coloured: never into a pipe, never with NO_COLOR set or TERM=dumb."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    """Whether what goes to `stream` is coloured: never with NO_COLOR set, into a pipe only with FORCE_COLOR, else at a terminal that can."""
+    if os.environ.get("NO_COLOR"):
         return False
+    return os.environ.get("FORCE_COLOR", "0") not in ("", "0") or at_terminal(stream)
+
+
+def at_terminal(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal on which a line can be written over."""
     try:
-        return stream.isatty()
+        return os.environ.get("TERM") != "dumb" and stream.isatty()
     except ValueError:  # a closed stream
         return False

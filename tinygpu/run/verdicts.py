@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tinygpu.diagnostic import Case, Diagnostic, Fix, Label, Span
-from tinygpu.model.choice import Choice, Claimed
+from tinygpu.model.choice import Choice
 from tinygpu.model.free import Skeleton
 from tinygpu.model.imports import Files
 from tinygpu.model.machine import Machine
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.problems import Problems
 from tinygpu.model.source import said
 from tinygpu.record import dataclass, parts
@@ -36,7 +37,7 @@ from tinygpu.syntax.lexer import Source
 if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
 
-Subject: TypeAlias = Machine | Claimed | Skeleton
+Subject: TypeAlias = "Machine | Claimed | Skeleton"
 Relative: TypeAlias = tuple[int, int, int, Any]  # which declaration, characters from its start, and the origin in the same way
 OF_TIME = "TG515"  # what is said where there was no time: another run may say something else
 MAKES = ("z3-solver", "numpy", "sympy")
@@ -86,7 +87,7 @@ def remember(spec: Loaded, one: Subject, budget: int | None, verdict: Kept) -> N
 def key_of(spec: Loaded, one: Subject, budget: int | None) -> str:
     """Of what it says, whatever stands around it in the text."""
     text = _said(This(spec.spec.tree), one.name) if isinstance(one, Machine | Skeleton) else one.text(spec.spec.tree)
-    op = one.op.name if isinstance(one, Machine | Skeleton | Choice) else one.said
+    op = one.op.name if isinstance(one, Machine | Skeleton | Choice | Pipeline) else one.said
     return digest("\0".join((version(), str(budget), type(one).__name__, one.title, op, text)))
 
 
@@ -153,15 +154,17 @@ class Anchor:
 
 
 def anchors_of(spec: Loaded, one: Subject) -> tuple[Anchor, ...]:
-    """The declarations that a message may point into: of a machine no other machine, of a choice all."""
+    """The declarations that a message may point into: of a machine no other machine, of what calls machines all."""
     return tuple(
-        _anchors(spec.tree, spec.path, {spec.path: Source(spec.text, spec.path)}, "" if isinstance(one, Choice) else one.name)
+        _anchors(
+            spec.tree, spec.path, {spec.path: Source(spec.text, spec.path)}, "" if isinstance(one, Choice | Pipeline) else one.name
+        )
     )
 
 
 def _anchors(file: tree.File, path: str, texts: dict[str, Source], only: str) -> Iterator[Anchor]:
     for one in Files(Problems()).declarations(file, path, ()):
-        if only and isinstance(one, tree.Machine | tree.Choice) and one.name != only:
+        if only and isinstance(one, tree.Machine | tree.Choice | tree.Pipeline) and one.name != only:
             continue
         name = one.span.file
         if name not in texts:

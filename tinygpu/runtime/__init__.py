@@ -16,7 +16,7 @@ from types import ModuleType
 
 NAME = "tinygpu_runtime"
 FILES = (
-    "launch", "choose", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
+    "launch", "choose", "chain", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
     "values", "arithmetic", "floats", "lanes",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top

@@ -61,6 +61,16 @@ def _lined(shape: tuple[int, ...], kind: Any) -> Any:
     return held[start : start + length].view(kind).reshape(shape)
 
 
+def _laid(arena: _View, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
+    """An array of a shape in an array of bytes, which begins at a byte of it."""
+    kind, last = _HELD[dtype][0][0], at + math.prod(shape) * _HELD[dtype][1]
+    if arena.device < 0:
+        return arena.base[at:last].view(_numpy_dtype(kind)).reshape(shape)
+    if arena.family == "torch":
+        return arena.owner[at:last].view(getattr(sys.modules["torch"], kind)).view(shape)
+    return arena.owner[at:last].view(_numpy_dtype(kind)).reshape(shape)
+
+
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:
     """An output that goes on from an input begins as it: nothing to do where they are one array."""
     if made.pointer == source.pointer or not made.nbytes:

@@ -13,15 +13,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tinygpu.category.linear import as_written, number, polynomial, stride
-from tinygpu.category.term import TRUE, Const, Term, Var, text, variables
+from tinygpu.category.term import TRUE, Term, text
 from tinygpu.category.text import claimed
 from tinygpu.derive.wide import wide_accesses
-from tinygpu.model.op import Op, Tensor
+from tinygpu.model.op import Tensor
+from tinygpu.model.solved import solve
 from tinygpu.program.arrays import STATIC_BYTES, shared_places, strides
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Launch, Program
-from tinygpu.record import dataclass
 from tinygpu.schedule.roles import maps
 from tinygpu.schedule.threads import threads_of
 
@@ -70,41 +69,6 @@ def table(program: Program, limits: Sequence[Term], cpu: Sequence[Array], counte
             if max((near := tuple(threads_of(one.ranks) for one in program.launches)), default=1) > 1 and keys
             else {}
         ),
-    }
-
-
-CHOSEN = (
-    "name",
-    "inputs",
-    "outputs",
-    "strided",
-    "workspaces",
-    "sizes",
-    "solved",
-    "where",
-    "promises",
-)  # what is looked at before a case is taken
-
-
-@dataclass(frozen=True, slots=True)
-class Cases:
-    """What the launcher of a choice is made of: its op as a program without launches, and of each case when it is taken, with the launcher that is called."""
-
-    program: Program
-    cases: tuple[tuple[tuple[Term, ...], str], ...]
-
-    @property
-    def name(self) -> str:
-        """The launcher's."""
-        return self.program.name
-
-
-def table_of_cases(one: Cases) -> Table:
-    """`cases → all that a launcher has to know of them`: of the op what every launcher looks at before anything else."""
-    whole = table(one.program, (), (), (), ())
-    return {
-        **{key: whole[key] for key in CHOSEN if key in whole},
-        "cases": tuple((_words(where), name) for where, name in one.cases),
     }
 
 
@@ -166,56 +130,3 @@ def signature(program: Program) -> str:
     given.insert(len(program.op.inputs), "*")
     results = ", ".join("Array" for _ in program.op.outputs)
     return f"({', '.join(given)}) -> {results if len(program.op.outputs) == 1 else f'tuple[{results}]'}"
-
-
-# ── sizes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """`size = (tensor.shape[axis] - offset) // factor`; offset and factor are terms over sizes solved before."""
-
-    size: str
-    tensor: str
-    axis: int
-    offset: Term
-    factor: Term
-
-
-def solve(op: Op) -> tuple[tuple[Solved, ...], tuple[str, ...]]:
-    """`op → (how each size is found, sizes that no input tells)`, in an order in which each uses only earlier ones: an extent that is affine in
-    exactly one unknown size tells that size, and a bare name is the best such extent.
-
-    >>> n, f = Var("n"), Tensor
-    >>> op = Op("o", ("n", "m"), (f("x", "f32", (n * 2 + 1,), "input"),), (f("y", "f32", (n, Var("m")), "output"),), (), ())
-    >>> solved, missing = solve(op)
-    >>> solved[0].factor, solved[0].offset, missing
-    (Const(value=2, dtype='index'), Const(value=1, dtype='index'), ('m',))
-    """
-    found: list[Solved] = []
-    known: set[str] = set()
-    while True:
-        sides = ((t, axis, extent) for t in op.inputs for axis, extent in enumerate(t.shape))
-        places = [(t, axis, extent, variables(extent) - known) for t, axis, extent in sides]
-        open_places = [place for place in places if len(place[3]) == 1]
-        bare = [p for p in open_places if isinstance(p[2], Var)]
-        for tensor, axis, extent, (size,) in bare or open_places:
-            split = affine(extent, size)
-            if split is not None:
-                found.append(Solved(size, tensor.name, axis, *split))
-                known.add(size)
-                break
-        else:
-            return tuple(found), tuple(s for s in op.sizes if s not in known)
-
-
-def affine(term: Term, name: str) -> tuple[Term, Term] | None:
-    """`(offset, factor)` with `term = offset + factor*name`, where the factor is a positive constant; None if it is not of that form.
-
-    >>> n = Var("n")
-    >>> [t.value for t in affine((n + 1) * 3 - n, "n")], affine(n // 2, "n")
-    ([3, 2], None)
-    """
-    pace, rest = stride(polynomial(term), name)
-    factor = number(pace or {}) or 0
-    return (as_written(rest), Const(factor)) if factor > 0 else None

@@ -16,6 +16,7 @@ from tinygpu.category.term import conjunction, variables
 from tinygpu.category.text import claimed
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
+from tinygpu.model.solved import solve
 from tinygpu.program.arrays import arrays, names_of
 from tinygpu.program.lanes import LANES
 from tinygpu.program.step import Assign, Fact, Launch, Program, arrays_in, steps
@@ -23,7 +24,6 @@ from tinygpu.program.traverse import map_steps, meets, written
 from tinygpu.record import replace
 from tinygpu.schedule.ahead import without_hints
 from tinygpu.schedule.bound import bound, contributed, ended
-from tinygpu.schedule.contract import solve
 from tinygpu.schedule.lift import lift, without_copies
 from tinygpu.schedule.merge import in_rows, merge, merge_loops, renamed, split
 from tinygpu.schedule.nest import Nest, Shapes, names_in, where

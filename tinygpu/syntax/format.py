@@ -48,8 +48,8 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
     match declaration:
         case tree.Import() | tree.Param() | tree.Def() | tree.Theorem() | tree.Op(parts=(_, *_)):
             return _rows(declaration, 0, comments)
-        case tree.Op(parts=()):
-            rows = _op_rows(declaration, comments)
+        case tree.Op(equations=lines) | tree.Pipeline(calls=lines):
+            rows = _op_rows(declaration, lines, comments)
         case tree.Monoid(parts=parts):
             column = max((len(part.kind) for part in parts), default=0)  # the lists of the parts stand in one
             inner = [Row(1, f"{part.kind:<{column}} {show(part)}", part.span) for part in parts]
@@ -62,7 +62,7 @@ def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list
     return rows
 
 
-def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
+def _op_rows(op: tree.Op | tree.Pipeline, lines: tuple[Any, ...], comments: Comments) -> list[Row]:
     """The header on one line, or a line for each tensor; then the equations with their `=` in one column."""
     header = show(op)
     tensors = replace(op.span, end=op.outputs[-1].span.start)  # a comment in there needs a line for each tensor
@@ -75,7 +75,7 @@ def _op_rows(op: tree.Op, comments: Comments) -> list[Row]:
         rows += _tensor_rows(op.outputs)
         where = f" where {show(op.where)}" if op.where else ""
         rows.append(Row(0, f"){where} {{", _after(op.outputs, op.span, comments), "turn"))
-    return [*rows, *_sides(op.equations, comments), closing(op.span, 0)]
+    return [*rows, *_sides(lines, comments), closing(op.span, 0)]
 
 
 def _sides(lines: tuple[Any, ...], comments: Comments) -> list[Row]:

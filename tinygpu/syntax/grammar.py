@@ -21,7 +21,22 @@ FOLDERS = tuple(folder / "grammar" for folder in Path(__file__).resolve().parent
 END = "$END"
 DEPTH = 120  # what every later stage may descend into by recursion
 LEVELLESS = frozenset(
-    ["tensors", "exprs", "values", "items", "binders", "block", "clauses", "order", "shape", "families", "archs", "cases"]
+    [
+        "tensors",
+        "exprs",
+        "values",
+        "items",
+        "binders",
+        "block",
+        "clauses",
+        "order",
+        "shape",
+        "families",
+        "archs",
+        "cases",
+        "gets",
+        "givens",
+    ]
 )  # make no level
 
 

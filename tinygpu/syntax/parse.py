@@ -119,7 +119,10 @@ def monoid_part(span: Span, kind: str, *groups: Any) -> tree.MonoidPart:
 
 BUILD: Mapping[str, Build] = {
     **{rule: row(made, rule) for made in vars(tree).values() if isinstance(made, Kind) for rule in made.rules},
-    **dict.fromkeys(("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs", "cases"), several),
+    **dict.fromkeys(
+        ("exprs", "values", "items", "binders", "order", "block", "tensors", "families", "archs", "cases", "gets", "givens"),
+        several,
+    ),
     **dict.fromkeys(("equation_name", "ring", "copier", "sort", "arch", "way"), only),
     "fold": fold,
     "array": array,
@@ -138,7 +141,9 @@ BUILD: Mapping[str, Build] = {
 }
 
 
-DECLARATION = re.compile(r"^(?:op|machine|choice|theorem|lemma|scheme|monoid|param|def|import|instruction)\b", re.MULTILINE)
+DECLARATION = re.compile(
+    r"^(?:op|machine|choice|pipeline|theorem|lemma|scheme|monoid|param|def|import|instruction)\b", re.MULTILINE
+)
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from tinygpu.record import field
 from tinygpu.syntax.expression import *
 from tinygpu.syntax.hardware import *
+from tinygpu.syntax.joined import *
 from tinygpu.syntax.node import Comment, Node
 from tinygpu.syntax.statement import *
 from tinygpu.syntax.theorem import *
@@ -260,28 +261,13 @@ class Machine(
     via: Name | None = None
 
 
-class Branch(Node, branch="machine where", shown="{machine}⟨ where {where}⟩"):
-    """`softmax_warp where N <= 1024`: a case of a choice."""
-
-    machine: Name
-    where: tuple[Expr, ...] = ()
-
-
-class Choice(Node, choice="name op *branches", shown="choice {name} : {op}"):
-    """`choice NAME : OP { MACHINE where … }`: one launcher of several machines, by sizes."""
-
-    name: str
-    op: Name
-    branches: tuple[Branch, ...]
-
-
 class Import(Node, shown='import "{path}"'):
     """`import "file.tgpu"`."""
 
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Choice | Monoid | Param | Def | Theorem | Lemma | Scheme | Import | Instruction
+Declaration: TypeAlias = Op | Machine | Choice | Pipeline | Monoid | Param | Def | Theorem | Lemma | Scheme | Import | Instruction
 
 
 class File(Node, start="*declarations"):

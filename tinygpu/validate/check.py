@@ -12,26 +12,28 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
-from tinygpu.schedule.contract import Cases
-from tinygpu.validate.choice import decides
+from tinygpu.schedule.joined import Calls, Cases
+from tinygpu.validate.joined import decides
 from tinygpu.validate.kernel import kernel
 from tinygpu.validate.launcher import Expected, dispatched, keyed, launched
 from tinygpu.validate.module import Module, check, missing, read
 from tinygpu.validate.typed import Differs
 
 
-def validate(text: str, machines: Sequence[Expected], file: str = "", choices: Sequence[Cases] = ()) -> tuple[Diagnostic, ...]:
-    """What is wrong with the text of a module of these machines, and of choices among them; nothing where it does what they say."""
+def validate(
+    text: str, machines: Sequence[Expected], file: str = "", joined: Sequence[Cases | Calls] = ()
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with the text of a module of these machines, and of choices and pipelines of them; nothing where it does what they say."""
     try:
         module = read(text, file)
     except SyntaxError as error:
         line = error.lineno or 1
         label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
         return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
-    programs = {m.name: m.program for m in machines} | {c.name: c.program for c in choices}
+    programs = {m.name: m.program for m in machines} | {c.name: c.program for c in joined}
     found = [diagnostic(module, "TG821", "the module", d) for d in check(module, programs, {*dispatched(module, programs)})]
     found += [d for expected in machines for d in launcher(module, expected)]
-    found += [d for one in choices for d in chooser(module, one, [m.name for m in machines])]
+    found += [d for one in joined for d in joining(module, one, [*(m.name for m in machines), *(o.name for o in joined)])]
     return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))
 
 
@@ -60,12 +62,12 @@ def launcher(module: Module, expected: Expected) -> Iterator[Diagnostic]:
             yield diagnostic(module, "TG822", expected.name, difference)
 
 
-def chooser(module: Module, choice: Cases, launchers: Sequence[str]) -> Iterator[Diagnostic]:
-    """What is wrong with the launcher of a choice."""
+def joining(module: Module, one: Cases | Calls, launchers: Sequence[str]) -> Iterator[Diagnostic]:
+    """What is wrong with the launcher of a choice or a pipeline."""
     try:
-        decides(module, choice, launchers)
+        decides(module, one, launchers)
     except Differs as difference:
-        yield diagnostic(module, "TG822", choice.name, difference)
+        yield diagnostic(module, "TG822", one.name, difference)
 
 
 TITLES = {

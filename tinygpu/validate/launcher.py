@@ -17,9 +17,10 @@ from typing import Any
 from tinygpu.category.term import Const, Fold, Read, Term, Var, apply, conjuncts, text, variables, walk
 from tinygpu.derive.unpack import unpack
 from tinygpu.hardware.arch import CPU
+from tinygpu.model.solved import solve
 from tinygpu.program.step import Launch, Program
 from tinygpu.record import dataclass, replace
-from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature, solve
+from tinygpu.schedule.contract import aligned, arguments, asked, dynamic_bytes, kernel_name, signature
 from tinygpu.schedule.contract import table as table_of
 from tinygpu.validate.kernel import Given
 from tinygpu.validate.module import Module

@@ -1,0 +1,205 @@
+"""Launchers of pipelines: what is called with what, where values lie, what is refused; and edits of them, which validation sees.
+
+Comes in: ops with machines, and pipelines of them. Goes out: the emitted module, called on the CPU at odd sizes against numpy. The one idea: a pipeline computes what its op says, in the workspace
+that it is given, and makes nothing else.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.validate.modules import edited
+from tinygpu import pipeline
+from tinygpu.algebra.verdict import judged
+from tinygpu.emit.module import Built
+from tinygpu.proof.choice import Covered
+from tinygpu.proof.pipeline import Linked
+from tinygpu.run.load import load
+
+SPEC = """
+op shift(x: f32[M, N], a: f32) -> (y: f32[M, N]) { y[i, j] = x[i, j] + a }
+op product(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] A[i, k] * B[k, j] }
+op add(x: f32[M, N], y: f32[M, N]) -> (z: f32[M, N]) { z[i, j] = x[i, j] + y[i, j] }
+op spread(x: f32[N]) -> (y: f32[M, N]) { y[i, j] = x[j] }
+op sums(x: f32[M, N]) -> (s: f32[M]) { s[r] = sum[j] x[r, j] }
+machine shifts : shift {
+  work    grid = (b), block = (t: 32)
+  compute i = b, j = (c, t)
+  time    c
+}
+machine tiles : product {
+  work    grid = (by, bx), block = (ty: 8, tx: 8)
+  compute i = (by, ty), j = (bx, tx)
+  time    k
+}
+machine adds : add {
+  work    grid = (b), block = (t: 32)
+  compute i = b, j = (c, t)
+  time    c
+}
+machine spreads : spread {
+  work    grid = (b), block = (t: 32)
+  compute i = b, j = (c, t)
+  time    c
+}
+machine parts : sums {
+  launch partial {
+    work    grid = (r, g: 4), block = (t: 32)
+    compute j = (c, g, t)
+    time    c
+  }
+  launch rest {
+    work    grid = (r), block = (t: 1)
+    compute g = (c, t)
+    time    c
+  }
+}
+machine whole_sum : sums {
+  work    grid = (r), block = (t: 32)
+  compute j = (c, t)
+  time    c
+}
+pipeline inner(x: f32[T, D], V: f32[D, H], W: f32[H, D]) -> (y: f32[T, D]) {
+  s = shift(x, 1)
+  h = product(s, V)
+  y = product(h, W)
+}
+pipeline mixer(x: f32[T, D], V: f32[D, H], W: f32[H, D], b: f32[D], a: f32) -> (y: f32[T, D], n: f32[T]) {
+  r = inner(x, V, W)
+  c = spread(b, M = T)
+  d = add(r, c)
+  e = shift(d, a)
+  n = sums(e) by parts
+  y = add(e, x)
+}
+"""
+
+
+@cache
+def ready() -> tuple[tuple[Built, ...], tuple[Covered | Linked, ...]]:
+    """Machines and pipelines, proved."""
+    spec = pipeline.load_text(SPEC, "mixer.tgpu").spec
+    built = []
+    for machine in spec.machines:
+        proof = pipeline.check(machine)
+        assert isinstance(proof, pipeline.Proof)
+        built.append(pipeline.built(proof, machine))
+    found = [one for one in map(judged, spec.joined) if isinstance(one, Covered | Linked)]
+    assert len(found) == len(spec.joined)
+    return tuple(built), tuple(found)
+
+
+@cache
+def text() -> str:
+    """The module, read back."""
+    return pipeline.sound("mixer.tgpu", *ready())
+
+
+@cache
+def module() -> ModuleType:
+    return load(text(), "mixer")
+
+
+def arrays(T: int, D: int, H: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(T + D + H)
+    return tuple(rng.integers(-4, 5, shape).astype(np.float32) for shape in ((T, D), (D, H), (H, D), (D,)))
+
+
+def expected(x: np.ndarray, V: np.ndarray, W: np.ndarray, b: np.ndarray, a: float) -> tuple[np.ndarray, np.ndarray]:
+    e = (x + 1) @ V @ W + b + np.float32(a)
+    return e + x, e.sum(axis=1)
+
+
+def room(T: int, D: int, H: int) -> int:
+    spec = module().mixer_spec
+    (said,) = spec["workspaces"]["arena"][1]
+    return int(eval(module().runtime._python(said), {"n_T": T, "n_D": D, "n_H": H}))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 2), (7, 33, 65), (64, 1, 70), (2, 100, 0), (5, 0, 3), (0, 4, 4), (0, 0, 0)])
+def test_it_computes_what_its_op_says_at_odd_sizes(sizes: tuple[int, int, int]) -> None:
+    given = arrays(*sizes)
+    y, n = module().mixer(*given, 2)
+    right = expected(*given, 2)
+    assert np.array_equal(y, right[0]) and np.array_equal(n, right[1])
+
+
+def test_in_the_memory_that_it_is_given_it_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = 7, 33, 65
+    given = arrays(*sizes)
+    out = np.empty((7, 33), np.float32), np.empty(7, np.float32)
+    workspace = np.full(room(*sizes), 255, np.uint8)  # a NaN in each element
+    module().mixer(*given, 2, out=out, workspace=workspace)  # compiled
+
+    def none(*given: object) -> None:
+        raise AssertionError(f"{given[1]} is made")
+
+    made = module().runtime
+    for held in (vars(made), module().mixer_launch.__globals__):
+        if "_allocate" in held:
+            monkeypatch.setitem(held, "_allocate", none)
+    workspace[:] = 255
+    found = module().mixer(*given, 2, out=out, workspace=workspace)
+    right = expected(*given, 2)
+    assert found[0] is out[0] and np.array_equal(out[0], right[0]) and np.array_equal(out[1], right[1])
+
+
+def test_what_no_launcher_takes_is_refused_in_the_name_of_the_pipeline() -> None:
+    given = arrays(3, 5, 2)
+    for wrong, said in ((given[0][0], "TG803 mixer"), (given[0].astype(np.float64), "TG802 mixer")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            module().mixer(wrong, *given[1:], 2)
+    with pytest.raises(ValueError, match="TG804 mixer"):
+        module().mixer(given[0], given[1], given[1], given[3], 2)
+    with pytest.raises(ValueError, match="TG80"):
+        module().mixer(*given, 2, workspace=np.empty(room(3, 5, 2) - 1, np.uint8))
+    with pytest.raises(ValueError, match="TG8"):
+        module().mixer(*given, 2, out=(given[0], np.empty(3, np.float32)))  # no output lies in an input
+
+
+EDITS = (
+    ("another argument", '("adds", ("r", "c")', '("adds", ("r", "d")'),
+    ("another place", '"c": ("f32", ("T", "D"), "', '"c": ("f32", ("T", "D"), "0 + '),
+    ("another size", '{"M": "T"}', '{"M": "T + 1"}'),
+    ("a number", '("shifts", ("x", 1.0)', '("shifts", ("x", 2.0)'),
+    ("another output", '("e", "x"), {}, ("y",)', '("e", "x"), {}, ("n",)'),
+    ("another launcher", '("adds", ("e", "x")', '("mixer", ("e", "x")'),
+    ("no launcher", '("adds", ("e", "x")', '("subs", ("e", "x")'),
+    ("less room", '"arena": ("u8", ("', '"arena": ("u8", ("-256 + '),
+    ("a launcher of its own", "runtime.chain(mixer_spec", "runtime.launcher(mixer_spec"),
+    ("another table", "runtime.chain(mixer_spec", "runtime.chain(inner_spec"),
+    ("other arguments", "return mixer_launch(x, V, W, b, a, out", "return mixer_launch(x, V, W, b, 1, out"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), [pytest.param(*one, id=what) for what, *one in EDITS])
+def test_an_edit_is_seen(old: str, new: str) -> None:
+    machines, joined = ready()
+    changed, _ = edited(text(), old, new, "inner_spec = {" if "shifts" in old else "mixer_spec = {")
+    assert changed != text() and pipeline.validate(changed, machines, joined=joined)
+    assert not pipeline.validate(text(), machines, joined=joined)
+
+
+def test_from_python_a_pipeline_is_checked_and_built_as_a_machine_is() -> None:
+    import tinygpu
+    from tinygpu.diagnostic import Diagnostic
+    from tinygpu.whole import Whole, insisted, parts
+
+    spec = pipeline.load_text(SPEC, "mixer.tgpu")
+    proof = tinygpu.check(spec.mixer)
+    assert isinstance(proof, Whole) and [one.name for one in parts(spec.mixer)] == ["inner", "mixer"]
+    given = arrays(3, 5, 2)
+    y, n = tinygpu.build(proof)(*given, 2)
+    assert np.array_equal(y, expected(*given, 2)[0]) and np.array_equal(n, expected(*given, 2)[1])
+    assert isinstance(tinygpu.check(spec.adds), pipeline.Proof)
+    wrong = pipeline.load_text(SPEC + "pipeline bad(x: f32[T, D], z: f32[R, D]) -> (y: f32[T, D]) { y = add(x, z) }", "bad.tgpu")
+    found = tinygpu.check(wrong.bad)
+    assert isinstance(found, Diagnostic) and found.code == "TG555"
+    with pytest.raises(pipeline.TinygpuError):
+        insisted(found)
+    with pytest.raises(AttributeError, match=r"has no machine 'other'; it has inner, mixer, shifts"):
+        spec.other  # noqa: B018
