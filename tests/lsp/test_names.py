@@ -109,3 +109,23 @@ def test_a_word_of_the_language_is_no_name_where_it_is_one():
     names = as_document(text, "m.tgpu").names
     one = names.at(text.index("(by)") + 1)
     assert one is not None and len(names.all(one.key)) == 2
+
+
+def test_a_size_that_a_pipeline_says_is_one_of_what_it_calls():
+    text = """op a(x: f32[n]) -> (y: f32[n, m]) { y[i, j] = x[i] }
+
+machine ma : a {
+  work grid = (g), block = (t: 32)
+  compute (i, j) = (g, t)
+}
+
+pipeline twice(u: f32[k]) -> (v: f32[k, 4]) {
+  v = a(u, m = 4) by ma
+}
+"""
+    document = as_document(text, "p.tgpu")
+    assert not [d for d in document.diagnostics if d.verdict == "error"], document.diagnostics
+    size = document.names.at(text.index("m = 4"))
+    assert size is not None and text[size.start : size.end] == "m" and len(document.names.all(size.key)) == 2
+    machine = document.names.at(text.index("by ma") + 3)
+    assert machine is not None and machine.kind == "a machine" and machine.home == text.index("ma : a")

@@ -217,3 +217,11 @@ def test_a_number_may_be_hexadecimal() -> None:
     )
     assert load_text(hexadecimal).spec.op("f").equations == load_text(decimal).spec.op("f").equations
     assert "0x85eBcA6b" in format_file(parse(hexadecimal))
+
+
+def test_a_name_may_not_be_that_of_an_array():
+    program = "local s: f32[]\n    let s = g*32 + t\n    y[s] = x[s] if s < n"
+    text = "op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }\n\nmachine m : f {\n  work grid = (g: ceil(n / 32)), block = (t: 32)\n"
+    with pytest.raises(TinygpuError) as raised:
+        load_text(f"{text}  program {{\n    {program}\n  }}\n}}\n")
+    assert [d.title for d in raised.value.diagnostics] == ["the name s hides an array of the same name"]

@@ -134,3 +134,35 @@ machine of_any : a {
     assert after.kept and (after.word, after.counts) == (before.word, before.counts) == ("proved", before.counts)
     first, second = store.family(spec, family), store.family(spec, family)
     assert second.kept and (second.word, second.sizes, second.obligations) == ("proved", first.sizes, first.obligations)
+
+
+def test_a_pipeline_and_a_choice_are_kept_until_a_machine_of_theirs_changes(folder: Path):
+    text = """op a(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] + x[i] }
+op b(x: f32[n]) -> (y: f32[n]) { y[i] = 2.0 * x[i] }
+machine ma : a {
+  work grid = (g), block = (t: 32)
+  compute i = (g, t)
+}
+machine mb : b {
+  work grid = (g), block = (t: 64)
+  compute i = (g, t)
+}
+choice some : a { ma where n <= 100
+  ma2 where n > 100 }
+machine ma2 : a {
+  work grid = (g), block = (t: 128)
+  compute i = (g, t)
+}
+pipeline both(x: f32[n]) -> (z: f32[n]) {
+  y = a(x) by some
+  z = b(y) by mb
+}
+"""
+
+    def kept_of(text: str) -> dict[str, tuple[str, bool]]:
+        spec = pipeline.load_text(text, "pipe.tgpu")
+        return {one.name: (found.word, found.kept) for one in spec.spec.stated for found in [Store().stated(spec, one)]}
+
+    assert kept_of(text) == {"some": ("proved", False), "both": ("proved", False)}
+    assert kept_of(f"# moved\n{text}") == {"some": ("proved", True), "both": ("proved", True)}
+    assert kept_of(text.replace("64", "96")) == {"some": ("proved", True), "both": ("proved", False)}

@@ -28,7 +28,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {  # keys of all commands, and which tak
     "time": (),
 }
 PLACES = ("PATH", "FILE", "FOLDER")  # what options call a place, which in a project is one below the file that names it
-WITHOUT = ("completion", "explain", "init", "new")  # commands to which a project says nothing
+WITHOUT = ("completion", "explain", "init", "lsp", "new")  # commands to which a project says nothing
 
 
 @dataclass(frozen=True, slots=True)
