@@ -101,8 +101,8 @@ def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
 
     doing("what to write instead", left[0].claim.labels)
     first, *more = dict.fromkeys(_unknown(program, o) for o in told(result))
-    if help := instead(program, result, budget):
-        first = replace(first, helps=(help,))
+    help, fixes = instead(program, result, budget)
+    first = replace(first, helps=(help,), fixes=fixes) if help else first
     return Unknown(program, (first, *more), result)
 
 

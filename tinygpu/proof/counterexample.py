@@ -201,8 +201,8 @@ def _race(program: Program, claims: list[Claim], code: str, sizes: dict[str, int
     base = _of(about[0], case, program) if about else Diagnostic(code, f"{seen.array} {MEETS[code]}", (), "refuted", case)
     from tinygpu.proof.mend import mend
 
-    help = mend(program, sizes, seen)
-    return replace(base, labels=labels, notes=tuple(between(program, seen)), helps=(help,) if help else base.helps)
+    help, fixes = mend(program, sizes, seen)
+    return replace(base, labels=labels, notes=tuple(between(program, seen)), helps=(help,) if help else base.helps, fixes=fixes)
 
 
 def _sides(seen: Race, past: str, now: str) -> tuple[tuple[Span, str, str], ...]:

@@ -41,6 +41,7 @@ from tinygpu.category.term import (
     variables,
     walk,
 )
+from tinygpu.diagnostic import Fix
 from tinygpu.model.op import Equation
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.made import value_of
@@ -60,15 +61,15 @@ SHARE = 10  # of the budget of a claim, for one of a text that is tried
 LONGEST = 160  # characters of a text that somebody would write
 FORMS = ("TG502", "TG503", "TG504", "TG505", "TG506", "TG510")  # the codes of claims about what a value is
 
-Try = tuple[Program, str]  # a program, and what its text says otherwise
+Try = tuple[Program, str, tuple[Fix, ...]]  # a program, what its text says otherwise, and that as edits
 
 
-def instead(program: Program, left: Sequence[Open], budget: int) -> str:
-    """A help that was tried: with it the machine is proved."""
-    for tried, said in islice(candidates(program, left), TRIED):
+def instead(program: Program, left: Sequence[Open], budget: int) -> tuple[str, tuple[Fix, ...]]:
+    """A help that was tried, and its edits: with it the machine is proved."""
+    for tried, said, fixes in islice(candidates(program, left), TRIED):
         if isinstance(prove(tried, max(1, budget // SHARE), hasty=True), Proof):
-            return said
-    return ""
+            return said, fixes
+    return "", ()
 
 
 def candidates(program: Program, left: Sequence[Open]) -> Iterator[Try]:
@@ -99,6 +100,7 @@ def smaller(program: Program) -> Iterator[Try]:
             yield (
                 replace(program, op=op, where=program.where + known),
                 f"say in the op `where {', '.join(map(text, known))}`: then it is proved",
+                (),
             )
 
 
@@ -114,6 +116,7 @@ def nearby(program: Program) -> Iterator[Try]:
         yield (
             tried,
             f"write {words} in line {', '.join(map(str, sorted(lines)))}: over the reals it is the number that is rounded, and then it is proved",
+            (),
         )
 
 
@@ -161,8 +164,9 @@ def written(program: Program, step: Assign, other: Assign) -> Try:
     def put(one: Step) -> tuple[Step, ...]:
         return (other,) if one is step or (isinstance(one, Assign) and one == step and one.span == step.span) else (one,)
 
-    place = f" in line {step.span.line}" if step.span.line else ""
-    return changed(program, put), f"write `{said(program, other)}`{place}: then it is proved"
+    place, new = f" in line {step.span.line}" if step.span.line else "", said(program, other)
+    fixes = (Fix(f"write `{new}`", step.span, new),) if step.span.line and by_hand(program) else ()
+    return changed(program, put), f"write `{new}`{place}: then it is proved", fixes
 
 
 def changed(program: Program, put: Callable[[Step], tuple[Step, ...]]) -> Program:
@@ -204,7 +208,7 @@ def as_the_program(program: Program) -> Iterator[Try]:
             equations = tuple(replace(e, value=value) if e is equation else e for e in program.op.equations)
             op = replace(program.op, equations=equations, source=())
             help = f"it computes `{said}`: if that is what you mean, write the equation so, and it is proved"
-            yield replace(program, op=op, machine=None), help
+            yield replace(program, op=op, machine=None), help, ()  # what is meant is for its writer to say
 
 
 def in_indices(equation: Equation, store: Store) -> Term | None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import takewhile
 
 from tinygpu.category.monoid import has_atomic
+from tinygpu.diagnostic import Fix
 from tinygpu.obligations.barriers import loops, ways
 from tinygpu.program.call import Sync
 from tinygpu.program.ring import sections
@@ -27,16 +28,17 @@ BUDGET = 1 << 18  # lane-steps of one trial
 LARGER = 33  # what all sizes are set to in the trial that follows: more than one block, more than one turn, and a tail
 
 
-def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
-    """A place where one barrier removes every race of the runs at these and some other sizes, as a help; or an empty text."""
+def mend(program: Program, sizes: dict[str, int], seen: Race) -> tuple[str, tuple[Fix, ...]]:
+    """A place where one barrier removes every race of the runs at these and some other sizes, as a help and as edits; or an empty text."""
     if seen.scope != "block" or seen.at.step is None or seen.first.step is None:
-        return ""
+        return "", ()
     step, body = seen.at.step, program.launches[seen.at.launch].body
     if all(any(one is s for part in sections(body) for s in part.steps(body)) for one in (step, seen.first.step)):
-        return ""  # of a ring, in whose loop there is no barrier
+        return "", ()  # of a ring, in whose loop there is no barrier
     if seen.first.step is step and isinstance(step, Assign) and not step.atomic and has_atomic(step.update, step.value.dtype):
         if all(read.tensor != step.target for read in reads_of(step)):  # it reads nothing of its target by itself
-            return "write `atomic` before the update: updates of one kind may meet, in any order"
+            help = "write `atomic` before the update: updates of one kind may meet, in any order"
+            return help, (Fix("write `atomic`", replace(step.span, end=step.span.start), "atomic "),) * by_hand(program)
     tried, races = set(), [seen]
     for place, paths in _candidates(program, seen):
         launch = program.launches[seen.at.launch]
@@ -45,10 +47,22 @@ def mend(program: Program, sizes: dict[str, int], seen: Race) -> str:
         if place not in tried and all(_parted(candidate, race) for race in races):
             more = _wrong(candidate, sizes)
             if not more:
-                return f"a barrier {place} would do"
+                return f"a barrier {place} would do", _barrier(program, body, place, paths)
             races += [fault for fault in more if isinstance(fault, Race)]
         tried.add(place)
-    return ""
+    return "", ()
+
+
+def _barrier(program: Program, body: Body, place: str, paths: set[Path]) -> tuple[Fix, ...]:
+    """A barrier behind or before a step, as a line of the text; nothing where it would be several, or at the end of a loop."""
+    (*around, last), *others = sorted(paths)
+    behind = place.startswith("after")
+    if others or not by_hand(program) or not (behind or place.startswith("before")):
+        return ()
+    span = _at(body, (*around, last - behind)).span
+    indent, at = " " * (span.column - 1), span.end if behind else span.start
+    title, new = f"insert a barrier {place}", f"\n{indent}barrier" if behind else f"barrier\n{indent}"
+    return (Fix(title, replace(span, start=at, end=at), new),) if span.line else ()
 
 
 def _parted(program: Program, seen: Race) -> bool:
