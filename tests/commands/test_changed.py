@@ -64,3 +64,18 @@ def test_watch_sees_changes_of_files_and_of_what_they_import(run, monkeypatch):
     assert code == 0 and "proved   m : o" in first and "TG0" in err and "proved" not in broken
     assert "proved" not in mended and mended.endswith("lib.tgpu")
     assert "proved   m : o" in other and "kept" not in other
+
+
+def test_watch_waits_for_files_that_are_not_there_yet(run, monkeypatch):
+    turns = iter((lambda: Path("late.tgpu").write_text(Path("good.tgpu").read_text()),))
+
+    def turn(_: float) -> None:
+        for edit in turns:
+            edit()
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch.time, "sleep", turn)
+    code, out, err = run("check", "--watch", "late.tgpu")
+    assert code == 0 and "TG902" in err and "late.tgpu changed" in out and "proved" in out
+    assert run("check", "--watch", "-")[0] == 2

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tinygpu.commands.common import BAD, find, read_text, show
+from tinygpu.commands.common import BAD, find, nearby, read_text, show
 from tinygpu.commands.families import settled_words
 from tinygpu.diagnostic import TinygpuError
 
@@ -47,15 +47,17 @@ def is_news(arguments: argparse.Namespace, one: Judged | Believed | Proved) -> b
 
 def watch(arguments: argparse.Namespace, check: Callable[[argparse.Namespace], int]) -> int:
     """Checks, again whenever something changes. Gives the last exit code where it is interrupted."""
+    if "-" in arguments.paths:
+        raise TinygpuError.of("TG905", "the standard input does not change", help="name files or folders to watch")
     code = BAD
     seen: Stamps = {}
     try:
         while True:
             now = stamps(arguments.paths, seen)
-            if now != seen:
+            if now != seen or not arguments.again:
                 changed = sorted(name for name in now.keys() | seen.keys() if now.get(name) != seen.get(name))
                 if arguments.again:
-                    print(f"\n{', '.join(changed)} changed", flush=True)
+                    print(f"\n{', '.join(map(nearby, changed))} changed", flush=True)
                 seen, code = now, _checked(arguments, check)
                 if not arguments.again:
                     print(f"watching {len(seen)} files; Ctrl-C ends it", file=sys.stderr, flush=True)
