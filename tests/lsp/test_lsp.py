@@ -211,3 +211,9 @@ async def test_what_is_under_way_is_ended_with_its_text(opened, client):
     text.change(slow[slow.index("exp") : slow.index("}") - 1], "a * x[i]\n")
     lines = await text.lenses(lambda all: "proving" not in all and "proved" in all)
     assert lines[0].startswith("proved")
+
+
+async def test_positions_are_units_of_utf_16(opened):
+    text = opened('import "𝒙𝒙/lib"\n' + SPEC)
+    (one, *_) = await text.said(lambda found: found)
+    assert one.code == "TG170" and text.held(one.range) == 'import "𝒙𝒙/lib"' and one.range.end.character == 17

@@ -60,7 +60,8 @@ class Server(LanguageServer):
         """A text has changed: after a pause it is read, and its verdicts are asked for."""
         if uri in self.waiting:
             self.waiting[uri].cancel()
-        self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, pause))
+        took = self.states[uri].seconds if uri in self.states else 0.0  # what takes long to read is not read at every key
+        self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, max(pause, took)))
 
     async def later(self, uri: str, pause: float) -> None:
         """Has a text proved when nothing has changed for a while; meanwhile it is read here."""

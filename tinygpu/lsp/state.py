@@ -7,6 +7,7 @@ cannot be read, the last verdict stays, and is said to be of before.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 from tinygpu.diagnostic import Diagnostic
@@ -20,13 +21,14 @@ HEADS = re.compile(r"^(?:machine|choice|pipeline|theorem|lemma)\s+(\w+)", re.MUL
 @dataclass(slots=True)
 class State:
     """A text that is open: `verdicts` are the last ones, by heading; `stated` are those that the text has now, `missing` those that are being found, `failed` what went
-    wrong with that; `costs` are by key."""
+    wrong with that; `costs` are by key, and reading took so many `seconds`."""
 
     uri: str
     document: Document
     text: str = ""
     number: int = 0
     read: int = 0
+    seconds: float = 0.0
     verdicts: dict[str, Shown] = field(default_factory=dict)
     stated: set[str] = field(default_factory=set)
     missing: set[str] = field(default_factory=set)
@@ -47,6 +49,7 @@ class State:
         """Reads the text, if that has not been done; what has no verdict that is kept is then missing."""
         if self.read == self.number:
             return
+        begun = time.perf_counter()
         self.document, self.read = as_document(self.text, self.document.path), self.number
         found, spec = recalled(self.document.loaded), self.document.loaded
         self.failed, self.stated = (), {*found}
@@ -58,6 +61,7 @@ class State:
                 self.verdicts[title] = replace(before, diagnostics=one.diagnostics) if same and before else one
         wrong = {*HEADS.findall(self.text)} - {one.name for one in subjects(spec).values()}
         self.verdicts = {t: one for t, one in self.verdicts.items() if t in found or one.name in wrong}
+        self.seconds = time.perf_counter() - begun
 
     def answered(self, number: int, found: Shown | Cost | Diagnostic | None) -> bool:
         """What was found of the text with that number; whether it is news."""

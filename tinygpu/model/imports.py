@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
@@ -82,6 +83,12 @@ def serving(one: Declared, called: Mapping[str, set[str]]) -> Declared:
     return replace(one, ops=tuple(op for op in one.ops if op.name in called[one.name])) if isinstance(one, tree.Machine) else one
 
 
+@lru_cache(maxsize=32)
+def read_once(text: str, path: str) -> tree.File:
+    """The tree of a file that several others import. Raises TinygpuError."""
+    return parse(text, path)
+
+
 def own(declaration: tree.Declaration, file: tree.File) -> bool:
     """Whether a declaration is of the file itself."""
     return declaration.span.file == file.span.file
@@ -127,7 +134,7 @@ class Files:
     def tree(self, path: str, one: tree.Import) -> tree.File:
         """The tree of a file; an empty one after a message."""
         try:
-            return parse(read_text(path), path)
+            return read_once(read_text(path), path)
         except TinygpuError as error:
             for diagnostic in error.diagnostics:
                 if diagnostic.labels:
