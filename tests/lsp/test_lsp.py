@@ -217,3 +217,16 @@ async def test_positions_are_units_of_utf_16(opened):
     text = opened('import "𝒙𝒙/lib"\n' + SPEC)
     (one, *_) = await text.said(lambda found: found)
     assert one.code == "TG170" and text.held(one.range) == 'import "𝒙𝒙/lib"' and one.range.end.character == 17
+
+
+async def test_a_name_is_another_one_in_the_files_that_import_it_too(opened, client):
+    library = opened("def tripled(x) = 3.0 * x\n", "shared.tgpu")
+    user = opened('import "shared"\n# tripled\nop f(x: f32[n]) -> (y: f32[n]) { y[i] = tripled(tripled(x[i])) }\n', "user.tgpu")
+    opened("op tripled(x: f32[n]) -> (y: f32[n]) { y[i] = 3.0 * x[i] }\n", "stranger.tgpu")
+    at = library.here("tripled")
+    used = await client.text_document_references_async(types.ReferenceParams(types.ReferenceContext(False), library.id, at))
+    assert [(one.uri, user.held(one.range)) for one in used] == [(user.uri, "tripled")] * 2
+    edit = await client.text_document_rename_async(types.RenameParams(library.id, at, "thrice"))
+    assert {uri: len(several) for uri, several in edit.changes.items()} == {library.uri: 1, user.uri: 2}
+    with pytest.raises(JsonRpcException, match="TG936"):
+        await client.text_document_rename_async(types.RenameParams(library.id, at, "f"))

@@ -18,6 +18,7 @@ from tinygpu.lsp.colours import LEGEND, tokens
 from tinygpu.lsp.complete import complete
 from tinygpu.lsp.hover import hover
 from tinygpu.lsp.lenses import lenses, outline
+from tinygpu.lsp.place import uri_of
 from tinygpu.lsp.rename import definition, edits_of, references, renameable
 from tinygpu.lsp.server import Server
 
@@ -92,8 +93,9 @@ def edits(server: Server) -> None:
     async def rename(given: types.RenameParams) -> types.WorkspaceEdit:
         page, document = server.page(given.text_document.uri), server.state(given.text_document.uri).document
         with refused():
-            found = edits_of(document, page, page.offset(given.position), given.new_name)
-        return types.WorkspaceEdit(changes={given.text_document.uri: found})
+            found = edits_of(document, page, page.offset(given.position), given.new_name, server.users)
+        own = found.pop(uri_of(document.path))
+        return types.WorkspaceEdit(changes={given.text_document.uri: own, **found})
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[".", "[", "("]))
     async def completion(given: types.CompletionParams) -> types.CompletionList:
@@ -131,7 +133,7 @@ def names(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def used(given: types.ReferenceParams) -> list[types.Location]:
         page, document = server.page(given.text_document.uri), server.state(given.text_document.uri).document
-        return references(document, page, page.offset(given.position), given.context.include_declaration)
+        return references(document, page, page.offset(given.position), given.context.include_declaration, server.users)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def highlight(given: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:

@@ -7,18 +7,27 @@ renamed.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from lsprotocol import types
 
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
-from tinygpu.lsp.names import Named
+from tinygpu.lsp.elsewhere import User
+from tinygpu.lsp.names import FILE, Named
 from tinygpu.lsp.place import Page, location, uri_of
 from tinygpu.lsp.read import Document, as_document
 from tinygpu.syntax import tree
 from tinygpu.syntax.files import meant
 from tinygpu.syntax.grammar import shipped_parser
 
+Others: TypeAlias = Callable[[str, str], Iterable[User]]  # who uses a name of a file
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def nobody(_: str, __: str) -> tuple[User, ...]:
+    """No other file is looked at."""
+    return ()
 
 
 def definition(document: Document, page: Page, offset: int) -> types.Location | None:
@@ -29,20 +38,26 @@ def definition(document: Document, page: Page, offset: int) -> types.Location | 
     one = document.names.at(offset)
     if one is None:
         return None
-    if one.key in document.names.defined:
-        start = document.names.defined[one.key]
-        return types.Location(uri_of(document.path), page.range(start, start + one.end - one.start))
+    if one.home >= 0:
+        return types.Location(uri_of(document.path), page.range(one.home, one.home + one.end - one.start))
     declared = document.names.declared.get(one.key[1])
     return location(declared.span, page.codec) if declared is not None else None
 
 
-def references(document: Document, page: Page, offset: int, declaration: bool) -> list[types.Location]:
-    """Every place of the name at an offset, with the one where it is declared or without."""
+def references(document: Document, page: Page, offset: int, declaration: bool, others: Others = nobody) -> list[types.Location]:
+    """Every place of the name at an offset, with the one where it is declared or without, and those in other files."""
     one, uri = document.names.at(offset), uri_of(document.path)
     if one is None:
         return []
     found = (n for n in document.names.all(one.key) if declaration or n.start != n.home)
-    return [types.Location(uri, page.range(n.start, n.end)) for n in found]
+    here = [types.Location(uri, page.range(n.start, n.end)) for n in found]
+    there = ((user, Page(user.text, page.codec)) for user in elsewhere(document, one, others))
+    return here + [types.Location(uri_of(user.path), its.range(n.start, n.end)) for user, its in there for n in user.places]
+
+
+def elsewhere(document: Document, one: Named, others: Others) -> list[User]:
+    """The other files that use a name, where this file declares it for all."""
+    return [*others(document.path, one.key[1])] if one.key[0] == FILE and one.key in document.names.defined else []
 
 
 def renameable(document: Document, offset: int) -> Named:
@@ -59,8 +74,8 @@ def renameable(document: Document, offset: int) -> Named:
     return one
 
 
-def edits_of(document: Document, page: Page, offset: int, new: str) -> list[types.TextEdit]:
-    """The edits. Raises TG936 for what is no name, and where the text would no longer be right."""
+def edits_of(document: Document, page: Page, offset: int, new: str, others: Others = nobody) -> dict[str, list[types.TextEdit]]:
+    """The edits of each file. Raises TG936 for what is no name, and where the text would no longer be right."""
     one = renameable(document, offset)
     grammar = shipped_parser()
     if not NAME.fullmatch(new) or new in grammar.literals or new in grammar.folds:
@@ -78,7 +93,13 @@ def edits_of(document: Document, page: Page, offset: int, new: str) -> list[type
         label = Label(wrong.span, wrong.title)
         help = f"with it: {wrong.title}"
         raise TinygpuError(Diagnostic("TG936", f"{one.key[1]} cannot be called {new}", (label,), helps=(help,)))
-    return [types.TextEdit(page.range(place.start, place.end), new) for place in places]
+    found = {uri_of(document.path): [types.TextEdit(page.range(place.start, place.end), new) for place in places]}
+    for user in elsewhere(document, one, others):
+        if new in user.names.declared:
+            raise TinygpuError.of("TG936", f"{new} is declared in {user.path}, which uses {one.key[1]}", help="take another name")
+        its = Page(user.text, page.codec)
+        found[uri_of(user.path)] = [types.TextEdit(its.range(place.start, place.end), new) for place in user.places]
+    return found
 
 
 def news(before: Document, after: Document) -> Diagnostic | None:

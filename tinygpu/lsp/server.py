@@ -7,7 +7,10 @@ of the verdicts on it, and a text is read a little after its last change.
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -17,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from tinygpu.commands.common import bug
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.lsp import says
+from tinygpu.lsp.elsewhere import User, users
 from tinygpu.lsp.jobs import Worker
 from tinygpu.lsp.place import Page
 from tinygpu.lsp.read import as_document
@@ -55,6 +59,11 @@ class Server(LanguageServer):
     def page(self, uri: str) -> Page:
         """The text in lines."""
         return Page(self.state(uri).document.text, self.workspace.position_codec)
+
+    def users(self, file: str, name: str) -> Iterator[User]:
+        """The files of the folder that is open, or of the file's own, that use a name of a file."""
+        texts = {os.path.realpath(one.path): one.source.replace("\r\n", "\n") for one in self.workspace.text_documents.values()}
+        return users(file, name, Path(self.workspace.root_path or os.path.dirname(file)), texts)
 
     def changed(self, uri: str, pause: float = PAUSE) -> None:
         """A text has changed: after a pause it is read, and its verdicts are asked for."""
