@@ -46,6 +46,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("run",),
     ("pipeline",),
     ("tune",),
+    ("pictures",),
     ("report", "commands", "cli", "testing", "__main__", "__init__"),
 )
 RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}

@@ -30,7 +30,7 @@ from tinygpu.proof.check import Unknown as Unknown
 from tinygpu.proof.check import Verdict as Verdict
 from tinygpu.proof.kernel import BUDGET, by_itself
 from tinygpu.proof.kernel import Proof as Proof
-from tinygpu.record import dataclass, replace
+from tinygpu.record import Pictured, dataclass, replace
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
 
@@ -62,7 +62,7 @@ def stage(name: str, run: Callable[[], T]) -> T:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Pictured):
     """A spec with its text. Machines are attributes by name: `spec.matmul_tile`."""
 
     path: str
@@ -73,6 +73,9 @@ class Loaded:
     @property
     def machines(self) -> tuple[Machine, ...]:
         return self.spec.machines
+
+    def __repr__(self) -> str:
+        return f"<Loaded {self.path or 'text'}: {', '.join(dict.fromkeys(m.name for m in self.machines)) or 'no machine'}>"
 
     def __getattr__(self, name: str) -> Machine:
         try:

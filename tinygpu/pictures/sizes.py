@@ -1,0 +1,75 @@
+"""Small sizes at which a picture shows a whole block and some of its neighbours.
+
+Comes in: a program, the sizes that are given. Goes out: a number for each size. The one idea: half a tile more than the least size at which every axis of the grid, and every loop that a
+size makes, goes twice; so the tail is seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tinygpu.category.evaluate import evaluate
+from tinygpu.category.term import Axis, reads, variables
+from tinygpu.program.step import For, Program
+from tinygpu.program.traverse import walk_steps
+from tinygpu.simulate.usual import usual_sizes
+
+LARGEST = 1 << 13  # of a size
+FEW = 8  # of a size of which no axis speaks
+MOST = 1 << 22  # elements of an array
+
+
+def picture_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
+    """The sizes given, and for the others small ones at which the preconditions hold."""
+    op, found = program.op, dict(given)
+    free = [s for s in op.sizes if s not in given]
+    axes = [*_axes(program)]
+    for size in free:
+        found[size] = FEW
+    for size in free:
+        mine = [a for a in axes if size in variables(a.extent)]
+        least = next((n for n in _ladder() if all(_twice(a, {**found, size: n}) for a in mine)), FEW) if mine else FEW
+        if least > 2:
+            least = _least(mine, found, size, least)
+        found[size] = least - 1 + max(1, (least - 1) // 2) if mine else FEW
+    conditions = [w for w in (*op.where, *program.where) if not reads(w)]
+    if all(_holds(w, found) for w in conditions):
+        return found
+    return usual_sizes(op, given, 128, MOST, program.where) or found
+
+
+def _axes(program: Program) -> Iterator[Axis]:
+    """The axes of grids, and the loops in time."""
+    for launch in program.launches:
+        yield from launch.grid
+        yield from (s.axis for s, _, _ in walk_steps(launch.body) if isinstance(s, For) and s.axis.sort == "time")
+
+
+def _ladder() -> Iterator[int]:
+    n = 1
+    while n <= LARGEST:
+        yield n
+        n *= 2
+
+
+def _least(axes: list[Axis], sizes: Mapping[str, int], size: str, most: int) -> int:
+    """The least number with which all go twice, which `most` does."""
+    low, high = most // 2, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if all(_twice(a, {**sizes, size: middle}) for a in axes) else (middle, high)
+    return high
+
+
+def _twice(axis: Axis, sizes: Mapping[str, int]) -> bool:
+    try:
+        return int(evaluate(axis.extent, sizes)) >= 2
+    except (KeyError, ZeroDivisionError):
+        return True  # of another axis, or of data
+
+
+def _holds(condition: object, sizes: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(condition, sizes))  # type: ignore[arg-type]
+    except (KeyError, ZeroDivisionError):
+        return False
