@@ -17,6 +17,7 @@ from tinygpu.program.step import Launch
 from tinygpu.record import dataclass, field
 
 SIZE, GAP = 10.0, 3.0
+MOST = 48  # steps of a role
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ def arranged(launch: Launch, memory: frozenset[str], sizes: Mapping[str, int]) -
         roles[first] = f"{roles[first]}, {one.enter.way}" if first in roles else f"{one.enter.way}s {one.enter.ring}"
     roles = roles or {0: "thread"}
     told = [events(launch, memory, sizes, thread) for thread in roles]
+    told = [(found[:MOST], [*cut, *([f"{MOST} of {len(found)} steps"] if len(found) > MOST else [])]) for found, cut in told]
     line = Timeline([*roles.values()], [[] for _ in roles], {}, list(dict.fromkeys(c for _, cut in told for c in cut)))
     queues, clock = [list(found) for found, _ in told], [0.0] * len(told)
     over: dict[tuple[str, str, int], float] = {}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tinygpu.category.term import Read, Var, text, walk
+from tinygpu.category.term import Read, Var, tensors, text, walk
 from tinygpu.hardware.arch import CPU
 from tinygpu.model.op import Op
 from tinygpu.pictures.owners import NONE, Owners, registers, turns
 from tinygpu.pictures.paper import Numbers
 from tinygpu.pictures.window import FOLD, Window
-from tinygpu.program.step import Program
+from tinygpu.program.call import TENSOR
+from tinygpu.program.step import Assign, Program
 
 
 def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
@@ -28,6 +29,8 @@ def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window,
         yield said if len(said) < 150 else f"{said[:146]} …"
     if used:
         yield meaning(program, one, used[0])
+        if any(isinstance(s, Assign) and s.pending == TENSOR and one.array.name in tensors(s.value) for s in program.steps):
+            yield "a unit copies it in boxes, for which one thread asks; who is named is who does it in the text of the program"
         yield counts(program, one)
     yield from leavings(one, shown, names)
 
@@ -39,7 +42,7 @@ def meaning(program: Program, one: Owners, place: int) -> str:
     if launch.block:
         parts.append(f"t: thread of a block, ({', '.join(a.name for a in launch.block)}) in rows")
     elif launch.grid:
-        parts.append(f"b: {block_word(program)}, ({', '.join(a.name for a in launch.grid)}) in rows")
+        parts.append(f"{block_word(program)[0]}: {block_word(program)}, ({', '.join(a.name for a in launch.grid)}) in rows")
     if own := registers(access.where.axes):
         parts.append(f"r: what a thread has, ({', '.join(a.name for a in own)})")
     if loops := turns(access.where.axes):
@@ -72,26 +75,28 @@ def by_threads(program: Program) -> bool:
 
 def leavings(one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
     """What is not drawn."""
-    cells, whole = [h - l for l, h in zip(shown.low, shown.high, strict=True)], shown.whole
-    if tuple(cells) != whole:
-        if len(one.shape) == 1:
-            yield (
-                f"drawn: the first {min(cells[0] * FOLD, one.shape[0])} of {one.shape[0]} elements, {FOLD} a row"
-                if cells[0] < whole[0]
-                else f"drawn: {FOLD} elements a row"
-            )
-        else:
-            yield f"drawn: {cells[0]} of {whole[0]} rows, {cells[1]} of {whole[1]} columns"
-    elif len(one.shape) == 1 and whole[0] > 1:
-        yield f"drawn: {FOLD} elements a row"
+    if (one.place != NONE).any():
+        yield from cropped(one, shown)
     if others := [f"{names[at]} = {f}" for at, f in enumerate(shown.fixed) if at not in (shown.rows, shown.columns)]:
         yield f"drawn: the plane of {', '.join(others)}"
     if not one.exact:
         yield "whether it is done is said by data: where it may be, it is drawn"
     if one.left:
         yield f"not drawn: {one.array.name}[{', '.join(text(i) for i in one.left[0].index)}]"[:150] + ", whose place is data"
-    if not one.stores and (one.place == NONE).any():
+    if not one.stores and not one.left and (one.place == NONE).any():
         yield "grey: nobody reads it"
+
+
+def cropped(one: Owners, shown: Window) -> Iterator[str]:
+    """How much of an array is drawn, where that is not all of it."""
+    (rows, columns), (all_rows, all_columns) = (h - l for l, h in zip(shown.low, shown.high, strict=True)), shown.whole
+    if len(one.shape) == 1:
+        if rows < all_rows:
+            yield f"drawn: the first {rows * FOLD} of {one.shape[0]} elements, {FOLD} a row"
+        elif all_rows > 1:
+            yield f"drawn: {FOLD} elements a row"
+    elif (rows, columns) != (all_rows, all_columns):
+        yield f"drawn: {rows} of {all_rows} rows, {columns} of {all_columns} columns"
 
 
 def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinygpu.category.evaluate import evaluate as number
-from tinygpu.category.term import Axis, reads, variables
+from tinygpu.category.term import Axis, Term, conjuncts, reads, variables
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.parts import Numbers, Unclear, enumerated, extents_of, nobody, permissive
 from tinygpu.cost.sites import Access, sites
@@ -23,7 +23,7 @@ from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Array, Launch, Program
 from tinygpu.record import dataclass
 
-POINTS = 1 << 23  # of the axes of one place that are looked at together
+POINTS = 1 << 22  # of the axes of one place that are looked at together
 NONE = -1
 
 
@@ -61,20 +61,22 @@ def owners(program: Program, sizes: Mapping[str, int], name: str, stores: bool) 
         points, much = seen(program, access, sizes)
         cell = _flat(points.index, shape)
         kept = np.flatnonzero(cell >= 0)
-        order = kept[np.lexsort([column[kept] for column in (points.register, points.time, points.thread, points.block)])]
-        _, first = np.unique(cell[order], return_index=True)
-        one = order[first][held[0][cell[order[first]]] == NONE]
+        spots, first = np.unique(cell[kept], return_index=True)  # points are in order: by block, by thread, by turn
+        new = held[0][spots] == NONE
+        one = kept[first[new]]
         columns = (np.full(len(cell), place), points.block, points.thread, points.register, points.time)
         for into, column in zip(held, columns, strict=True):
             into[cell[one]] = column[one]
-        for into, many, extra in zip(counted, (points.block, points.block * (1 << 31) + points.thread), much, strict=True):
-            pairs = np.unique(np.stack([cell[kept], many[kept]], 1), axis=0)
-            new = np.isin(pairs[:, 0], cell[one])
-            np.add.at(into, pairs[new, 0], extra)
+        fresh = kept[new[np.searchsorted(spots, cell[kept])]]
+        everyone = points.block * (int(points.thread.max(initial=0)) + 1) + points.thread
+        for into, numbers, extra in zip(counted, (points.block, everyone), much, strict=True):
+            many = int(numbers.max(initial=0)) + 1
+            pairs = np.unique(cell[fresh] * many + numbers[fresh])
+            into += extra * np.bincount(pairs // many, minlength=len(into))
     left = tuple(s for s in mine if s not in told)
     exact = not any(reads(s.where.guard) for s in told)
-    columns = [h.reshape(shape) for h in (*held, *counted)]
-    return Owners(array, stores, shape, tuple(told), left, exact, *columns)
+    whose, block, thread, register, time, blocks, each = (h.reshape(shape) for h in (*held, *counted))
+    return Owners(array, stores, shape, tuple(told), left, exact, whose, block, thread, register, time, blocks, each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,9 @@ def seen(program: Program, access: Access, sizes: Mapping[str, int]) -> tuple[Po
     used = frozenset[str]().union(*map(variables, (*access.index, *guards)))
     used |= {a.name for a in every if variables(a.extent) & extents.keys()}
     box = {a.name: extents[a.name] if a.name in used else 1 for a in every}
-    if prod(box.values()) > POINTS:
-        raise Unclear
-    values = {**sizes, **enumerated(box)}
-    mask = np.ones(prod(box.values()), np.bool_)
+    points = product(launch, box, guards)
+    values = {**sizes, **points}
+    mask = np.ones(next((p.shape for p in points.values()), (1,)), np.bool_)
     for guard in guards:
         mask &= np.asarray(evaluate(guard, values, mask=mask, on_zero=nobody), np.bool_)
     here = {name: v[mask] if isinstance(v, np.ndarray) else v for name, v in values.items()}
@@ -110,6 +111,25 @@ def seen(program: Program, access: Access, sizes: Mapping[str, int]) -> tuple[Po
     idle = [prod(extents[a.name] for a in axes if a.name not in used) for axes in (launch.grid, launch.block)]
     block, thread, register, time = (np.broadcast_to(n, mask.sum()) for n in numbers)
     return Points(index, block, thread, register, time), (idle[0], idle[0] * idle[1])
+
+
+def product(launch: Launch, box: Mapping[str, int], guards: Sequence[Term]) -> dict[str, Numbers]:
+    """All points of a box in order, without the threads for which a guard of the block's factors alone does not hold. Raises Unclear where they are too many."""
+    block = {a.name: box[a.name] for a in launch.block}
+    threads = enumerated(block)
+    mine = [g for guard in guards for g in conjuncts(guard) if variables(g) and variables(g) <= block.keys()]
+    there = np.ones(prod(block.values()), np.bool_)
+    for guard in mine:
+        there &= np.asarray(evaluate(guard, threads), np.bool_)
+    threads = {name: values[there] for name, values in threads.items()}
+    grid = {a.name: box[a.name] for a in launch.grid}
+    inner = {name: extent for name, extent in box.items() if name not in block and name not in grid}
+    outside, many, inside = prod(grid.values()), int(there.sum()), prod(inner.values())
+    if outside * many * inside > POINTS:
+        raise Unclear
+    found = {name: np.repeat(values, many * inside) for name, values in enumerated(grid).items()}
+    found |= {name: np.tile(np.repeat(values, inside), outside) for name, values in threads.items()}
+    return found | {name: np.tile(values, outside * many) for name, values in enumerated(inner).items()}
 
 
 def registers(axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -137,8 +157,3 @@ def _flat(index: Sequence[Numbers], shape: tuple[int, ...]) -> Numbers:
         inside = inside & (coordinate >= 0) & (coordinate < extent)
         flat = flat * extent + coordinate
     return np.where(inside, flat, NONE)
-
-
-def threads_of(launch: Launch, sizes: Mapping[str, int]) -> int:
-    """Of a block."""
-    return prod(int(number(a.extent, sizes)) for a in launch.block)

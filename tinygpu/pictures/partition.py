@@ -73,15 +73,15 @@ def tensor_picture(program: Program, sizes: Mapping[str, int], one: Owners) -> P
     """One array: its head, the small maps, and the large one."""
     shown = window(one)
     names = axes_of(program.op, one.array.name, len(one.shape))
-    labels = [
-        [label(program, one, shown, r, c) for c in range(shown.high[1] - shown.low[1])] for r in range(shown.high[0] - shown.low[0])
-    ]
+    labels = label_rows(program, one, shown)
     lines = [*head(program, sizes, one, shown, names)]
     top = MARGIN + 8.0
     marks = [caption(MARGIN, top + 8, lines[0], 15, "b")]
     for line in lines[1:]:
         top += 18
         marks.append(caption(MARGIN, top + 10, line, 11.5, "soft"))
+    if (one.place == NONE).all():
+        return Picture(2 * MARGIN + max(length(line, 15) for line in lines), top + 30, tuple(marks), lines[0])
     top += 30
     small, across, down = maps(program, sizes, one, shown)
     marks += moved(MARGIN, top, small)
@@ -90,27 +90,28 @@ def tensor_picture(program: Program, sizes: Mapping[str, int], one: Owners) -> P
     wide, tall = max(22.0, longest * SIZE * WIDE + 5), 13.0 + 10 * (max((len(c) for row in labels for c in row), default=1) - 1)
     large = [*grid(program, one, shown, labels, wide, tall), *ticks(one, shown, names, wide, tall)]
     marks += moved(LEFT, top + TOP, large)
-    width = (
-        max(LEFT + wide * (shown.high[1] - shown.low[1]), across + MARGIN, *(MARGIN + length(line, 12) for line in lines)) + MARGIN
-    )
+    across = max(across + MARGIN, LEFT + wide * (shown.high[1] - shown.low[1]), MARGIN + length(lines[0], 15))
+    width = max(across, *(MARGIN + length(line, 11.5) for line in lines)) + MARGIN
     return Picture(width, top + TOP + tall * (shown.high[0] - shown.low[0]) + MARGIN, tuple(marks), f"who has {one.array.name}")
 
 
 # ── the large map ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def label(program: Program, one: Owners, shown: Window, row: int, column: int) -> tuple[str, ...]:
-    """The words of a cell."""
-    place, block, thread, register, time = (
-        int(shown.of(v)[row, column]) for v in (one.place, one.block, one.thread, one.register, one.time)
-    )
+def label_rows(program: Program, one: Owners, shown: Window) -> list[list[tuple[str, ...]]]:
+    """The words of all cells."""
+    planes = np.stack([shown.of(v) for v in (one.place, one.block, one.thread, one.register, one.time)], -1)
+    return [[label(program, one, *cell) for cell in row] for row in planes.tolist()]
+
+
+def label(program: Program, one: Owners, place: int, block: int, thread: int, register: int, time: int) -> tuple[str, ...]:
+    """The words of a cell: who, with which register, in which turn."""
     if place == NONE:
         return ()
     access = one.accesses[place]
-    launch = program.launches[access.where.launch]
-    who = f"t{thread}" if launch.block else f"b{block}"
-    register_ = (f"r{register}",) if registers(access.where.axes) else ()
-    return (who, *register_, *((f"{turn_letter(one, place)}{time}",) if turns(access.where.axes) else ()))
+    who = f"t{thread}" if program.launches[access.where.launch].block else f"{block_word(program)[0]}{block}"
+    own = (f"r{register}",) if registers(access.where.axes) else ()
+    return (who, *own, *((f"{turn_letter(one, place)}{time}",) if turns(access.where.axes) else ()))
 
 
 def by_lane(thread: Numbers, block: Numbers) -> Numbers:
@@ -125,7 +126,7 @@ def grid(
     """Cells in the colours of their threads, with the lines between threads, warps and blocks, and the words."""
     block, thread, register = (shown.of(v) for v in (one.block, one.thread, one.register))
     alone = not by_threads(program)
-    colours = np.where(block == NONE, NOBODY, block % HUES * SHADES + register % SHADES) if alone else by_lane(thread, block)
+    colours = np.where(block == NONE, NOBODY, (block + shown.of(one.time)) % HUES * SHADES + register % SHADES) if alone else by_lane(thread, block)
     yield from painted(colours, wide, tall)
     yield edged(np.arange(block.size).reshape(block.shape), wide, tall, "line thin")
     yield edged(block * (1 << 20) + thread, wide, tall, "edge")
@@ -145,7 +146,8 @@ def ticks(one: Owners, shown: Window, names: Sequence[str], wide: float, tall: f
     for row in range(0, rows, 4 if rows > 20 else 1):
         yield caption(-6, (row + 0.5) * tall + 3.5, f"{(shown.low[0] + row) * (FOLD if folded else 1)}", 10, "e soft")
     yield caption(0, -19, f"{across} →", 11, "b")
-    yield caption(-LEFT + MARGIN, -5, f"{down} ↓", 11, "b")
+    if not folded:
+        yield caption(-6, -19, f"{down} ↓", 11, "e b")
 
 
 # ── the small maps ─────────────────────────────────────────────────────────────────────────────────────────────────

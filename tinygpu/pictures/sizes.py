@@ -16,7 +16,7 @@ from tinygpu.simulate.usual import usual_sizes
 
 LARGEST = 1 << 13  # of a size
 FEW = 8  # of a size of which no axis speaks
-MOST = 1 << 22  # elements of an array
+USUAL, MOST = 128, 1 << 20  # the largest of those that are chosen otherwise, and elements of an array
 
 
 def picture_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
@@ -35,7 +35,11 @@ def picture_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
     conditions = [w for w in (*op.where, *program.where) if not reads(w)]
     if all(_holds(w, found) for w in conditions):
         return found
-    return usual_sizes(op, given, 128, MOST, program.where) or found
+    broken = frozenset[str]().union(*(variables(w) for w in conditions if not _holds(w, found)))
+    for kept in ({s: n for s, n in found.items() if s not in broken or s in given}, given):
+        if sizes := usual_sizes(op, kept, USUAL, MOST, program.where):
+            return sizes
+    return found
 
 
 def _axes(program: Program) -> Iterator[Axis]:
