@@ -60,7 +60,7 @@ def test_the_words_of_a_lane_are_those_that_it_touches(spec: str, name: str) -> 
 def at_the_same_time(asked: Asked, seen: list[Touch], deep: int) -> list[Touch]:
     """What the warp does in the turn that is drawn: of wide accesses, in all turns of the loop that became one."""
     turn, loops = dict(asked.turn), {a.name for a in asked.access.where.axes}
-    fixed = {name: 0 for name in loops} | turn
+    fixed = dict.fromkeys(loops, 0) | turn
     return [
         t
         for t in seen
@@ -92,6 +92,9 @@ def test_a_conflict_is_drawn_and_said() -> None:
 
 
 def test_stacks_are_words_by_bank() -> None:
-    asked = worst(cost := cost_of("matmul_ring", "matmul_ring"), next(a for one in cost.lines if one.array == "A_tile" and not one.access.stores for a in one.made))
+    asked = worst(
+        cost := cost_of("matmul_ring", "matmul_ring"),
+        next(a for one in cost.lines if one.array == "A_tile" and not one.access.stores for a in one.made),
+    )
     assert [sorted(group) for group in asked.stacks] == [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     assert asked.stacks[0][0] == {0: [0, 1, 2, 3, 4, 5, 6, 7]}

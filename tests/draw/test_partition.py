@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.draw.watched import Touch, watched
 from tests.conftest import ROOT
+from tests.draw.watched import Touch, watched
 from tests.program import library
 from tinygpu.derive.unpack import unpack
 from tinygpu.pictures import draw
@@ -64,7 +64,10 @@ def agree(one, mine: list[Touch]) -> None:
         if place != NONE:
             assert (block, thread) in there[element], element
             if len(one.accesses) == 1 and one.exact:
-                assert (one.threads.flat[element], one.blocks.flat[element]) == (len(there[element]), len({b for b, _ in there[element]}))
+                assert (one.threads.flat[element], one.blocks.flat[element]) == (
+                    len(there[element]),
+                    len({b for b, _ in there[element]}),
+                )
 
 
 def test_the_turn_and_the_register_are_those_of_the_run() -> None:
@@ -79,7 +82,9 @@ def cells(svg: str) -> list[list[str]]:
     """The words of the large map of the first array, in rows."""
     root = ElementTree.fromstring(svg)
     rows: dict[float, dict[float, list[str]]] = {}
-    for text in next(g for g in root.iter(f"{SVG}g") if any(t.find(f"{SVG}tspan") is not None for t in g.findall(f"{SVG}text"))).findall(f"{SVG}text"):
+    for text in next(
+        g for g in root.iter(f"{SVG}g") if any(t.find(f"{SVG}tspan") is not None for t in g.findall(f"{SVG}text"))
+    ).findall(f"{SVG}text"):
         for span in text.findall(f"{SVG}tspan"):
             rows.setdefault(float(text.get("y", 0)) // 23, {}).setdefault(float(span.get("x", 0)), []).append(span.text or "")
     return [[" ".join(row[x]) for x in sorted(row)] for _, row in sorted(rows.items())]

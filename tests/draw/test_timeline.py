@@ -55,7 +55,9 @@ def test_nothing_is_read_before_it_is_there_or_after_it_is_gone(spec: str, name:
     assert used > len(line.held)
 
 
-@pytest.mark.parametrize(("spec", "name"), [("matmul_ring", "matmul_ring"), ("matmul_ring", "matmul_pipelined"), ("matmul_ring", "matmul_prefetch")])
+@pytest.mark.parametrize(
+    ("spec", "name"), [("matmul_ring", "matmul_ring"), ("matmul_ring", "matmul_pipelined"), ("matmul_ring", "matmul_prefetch")]
+)
 def test_a_thread_fills_and_reads_the_slots_that_a_run_shows(spec: str, name: str) -> None:
     made = unpack(program(library.machine(spec, name)))
     sizes = {"M": 3, "N": 5, "K": 40}

@@ -97,11 +97,11 @@ def allowed(program: Program, sizes: Mapping[str, int]) -> None:
             )
 
 
-def nothing(program_name: str, kind: str) -> TinygpuError:
+def nothing(name: str, kind: str) -> TinygpuError:
     """What is said where a machine has nothing of a kind."""
     return TinygpuError.of(
         "TG930",
-        f"{program_name} has {KINDS[kind]}, so there is no {kind} to draw",
+        f"{name} has {KINDS[kind]}: there is no picture of its {kind}",
         help=f"the other pictures are {', '.join(k for k in KINDS if k != kind)}",
     )
 

@@ -126,7 +126,11 @@ def grid(
     """Cells in the colours of their threads, with the lines between threads, warps and blocks, and the words."""
     block, thread, register = (shown.of(v) for v in (one.block, one.thread, one.register))
     alone = not by_threads(program)
-    colours = np.where(block == NONE, NOBODY, (block + shown.of(one.time)) % HUES * SHADES + register % SHADES) if alone else by_lane(thread, block)
+    colours = (
+        np.where(block == NONE, NOBODY, (block + shown.of(one.time)) % HUES * SHADES + register % SHADES)
+        if alone
+        else by_lane(thread, block)
+    )
     yield from painted(colours, wide, tall)
     yield edged(np.arange(block.size).reshape(block.shape), wide, tall, "line thin")
     yield edged(block * (1 << 20) + thread, wide, tall, "edge")
