@@ -21,7 +21,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "cost.md"]
+RUN = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "cost.md", ROOT / "docs" / "pictures.md"]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TIMES = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?(?= (s|ms|GB/s|GFLOP/s|obligations|by both)\b)|\d+\.\d+ of |\d+(\.\d+)? × ")

@@ -145,7 +145,7 @@ def _noted(done: Placed, role: int, line: Timeline, over: dict[tuple[str, str, i
             over.setdefault((event.ring, event.way, number), done.end)
 
 
-def said(event: Event, tile: int) -> str:
+def label_of(event: Event, tile: int) -> str:
     """An event in a word or two."""
     match event.kind:
         case "copy" | "store" | "use":
@@ -162,4 +162,4 @@ def said(event: Event, tile: int) -> str:
 
 
 def _wide(event: Event, tile: int) -> float:
-    return length(said(event, tile), SIZE) + 8 + (36 if event.kind == "use" else 0)
+    return length(label_of(event, tile), SIZE) + 8 + (36 if event.kind == "use" else 0)

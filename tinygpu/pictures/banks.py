@@ -96,7 +96,8 @@ def layout_picture(array: Array) -> Picture:
     more = f"the first of {prod(held.shape[:-2])} tiles; " if held.ndim > 2 and prod(held.shape[:-2]) > 1 else ""
     title = f"{array.name}: {array.dtype}[{', '.join(map(text, array.extents))}] in shared memory, {own}"
     lines = [
-        f"{more}the number in a cell is its bank, of {BANKS}: its word of {WORD_BYTES} bytes, modulo {BANKS}",
+        f"{more}a cell's number is its bank: its word of {WORD_BYTES} bytes, modulo {BANKS}",
+        "below, what one warp asks of each bank at once: 5 is a word for lane 5, 5+7 one for lane 5 and seven lanes more",
         *([left] if left else []),
     ]
     marks = [caption(MARGIN, MARGIN + 12, title, 15, "b")]

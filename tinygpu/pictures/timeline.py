@@ -14,7 +14,7 @@ from itertools import product
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Term, reads
 from tinygpu.cost.parts import Unclear
-from tinygpu.pictures.arranged import GAP, SIZE, Held, Timeline, arranged, said
+from tinygpu.pictures.arranged import GAP, SIZE, Held, Timeline, arranged, label_of
 from tinygpu.pictures.events import slots, waits
 from tinygpu.pictures.paper import HUES, SHADES, Picture, box, caption, length, moved, rule, stacked
 from tinygpu.program.step import For, Program, steps
@@ -143,7 +143,7 @@ def roles(line: Timeline) -> Iterator[str]:
             yield box(one.start, y, one.end - one.start, ROW, kind, round=3)
             if one.event.kind in ("wait", "barrier", "enter"):
                 yield f'<rect x="{one.start + 0.5:.5g}" y="{y + 0.5:g}" width="{one.end - one.start - 1:.5g}" height="{ROW - 1:g}" rx="3" class="edge"/>'
-            yield caption((one.start + one.end) / 2, y + 14, said(one.event, one.tile), SIZE, "m")
+            yield caption((one.start + one.end) / 2, y + 14, label_of(one.event, one.tile), SIZE, "m")
             before = one.end
 
 
