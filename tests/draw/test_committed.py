@@ -37,6 +37,10 @@ def test_the_pictures_of_the_page_are_what_the_command_writes(
         PICTURES.mkdir(exist_ok=True)
         for name_, text in drawn.items():
             (PICTURES / name_).write_text(text, encoding="utf-8")
-    assert set(re.findall(r"\(pictures/(\S+)\)", PAGE.read_text(encoding="utf-8"))) == {p.name for p in PICTURES.glob("*.svg")} == drawn.keys()
+    assert (
+        set(re.findall(r"\(pictures/(\S+)\)", PAGE.read_text(encoding="utf-8")))
+        == {p.name for p in PICTURES.glob("*.svg")}
+        == drawn.keys()
+    )
     for name_, text in drawn.items():
         assert (PICTURES / name_).read_text(encoding="utf-8") == text, f"{name_}: run this test with --update-golden"

@@ -138,7 +138,7 @@ def test_a_fragment_is_one_to_one_and_is_drawn_with_its_numbers() -> None:
     said = draw(library.machine("attention", "flash_mma"), "fragments").svg
     assert (
         "mma_m16n8k16" in said
-        and "c: f32[16, 8], written" in said
+        and "c[i, j]: f32[16, 8], written" in said
         and "in registers: 8 elements a lane, 2 in a register of 32 bits" in said
     )
     assert str(mma.operand("a").index(Var("lane"), Var("r")))
@@ -162,7 +162,7 @@ def test_machines_lie_under_the_roofs() -> None:
 
 
 def test_a_roofline_says_that_nothing_is_measured() -> None:
-    said = draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="rtx4090", M=512, N=512, K=512, B=2).svg
+    said = draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="rtx4090", M=512, N=512, K=512, G=2).svg
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
 
 
@@ -237,7 +237,9 @@ def test_what_is_not_there_is_said_by_name() -> None:
     assert refusal(naive, "flames").startswith("TG931 there is no picture flames\nthe pictures are partition, banks")
     assert refusal(library.machine("copy", "copy_v4"), n=100_000_000).startswith("TG932 there is too much to draw of ")
     assert refusal(naive, Q=3) == "TG933 transpose has no size Q\nits sizes are M, N"
-    assert refusal(library.machine("softmax", "softmax_warp"), R=8, N=0).startswith("TG933 softmax_warp asks for N >= 1")
+    assert refusal(library.machine("softmax", "softmax_warp"), R=8, N=0).startswith(
+        "TG933 softmax_warp asks for N >= 1, and R=8, N=0 breaks it"
+    )
     assert refusal(load(ROOT / "specs" / "transpose.tgpu")).startswith(
         "TG934 one machine is drawn, and there are 4\nsay which: transpose_naive"
     )

@@ -63,7 +63,7 @@ def arranged(launch: Launch, memory: frozenset[str], sizes: Mapping[str, int]) -
     for one in every:
         first = min(one.threads(launch))
         roles[first] = f"{roles[first]}, {one.enter.way}" if first in roles else f"{one.enter.way}s {one.enter.ring}"
-    roles = roles or {0: "thread"}
+    roles = roles or {0: "thread 0"}
     told = [events(launch, memory, sizes, thread) for thread in roles]
     told = [(found[:MOST], [*cut, *([f"{MOST} of {len(found)} steps"] if len(found) > MOST else [])]) for found, cut in told]
     line = Timeline([*roles.values()], [[] for _ in roles], {}, list(dict.fromkeys(c for _, cut in told for c in cut)))

@@ -56,8 +56,11 @@ def draw(what: Drawn | Sequence[Machine], kind: str = "", device: str = DEVICE, 
     if kind == "roofline":
         return under_roofs(machines, device, sizes)
     program = unpack(one_of(machines))
-    allowed(program, sizes)
-    return PICTURES[kind](program, sizes)
+    at = allowed(program, sizes, picture_sizes(program, {s: n for s, n in sizes.items() if s in program.op.sizes}))
+    try:
+        return PICTURES[kind](program, at, sizes)
+    except Unclear:
+        raise nothing(program.name, kind) from None
 
 
 def machines_of(what: Drawn | Sequence[Machine]) -> Sequence[Program]:
@@ -84,17 +87,18 @@ def one_of(programs: Sequence[Program]) -> Program:
     )
 
 
-def allowed(program: Program, sizes: Mapping[str, int]) -> None:
-    """Raises TG933 for sizes that the op does not have, or does not allow."""
-    if unknown := sorted(sizes.keys() - {*program.op.sizes}):
+def allowed(program: Program, given: Mapping[str, int], sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """The sizes. Raises TG933 where some are given that the op does not have, or where they are not allowed."""
+    if unknown := sorted(given.keys() - {*program.op.sizes}):
         known = ", ".join(program.op.sizes) or "none"
         raise TinygpuError.of("TG933", f"{program.op.name} has no size {', '.join(unknown)}", help=f"its sizes are {known}")
     for condition in (*program.op.where, *program.where):
-        if program.op.sizes and {*program.op.sizes} <= sizes.keys() and not reads(condition) and not evaluate(condition, sizes):
-            at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+        if not reads(condition) and not evaluate(condition, sizes):
+            at = ", ".join(f"{k}={v}" for k, v in given.items()) or "no size that was tried"
             raise TinygpuError.of(
-                "TG933", f"{program.name} asks for {text(condition)}, which {at} is not", help="give other sizes, or leave some out"
+                "TG933", f"{program.name} asks for {text(condition)}, and {at} breaks it", help="give other sizes"
             )
+    return sizes
 
 
 def nothing(name: str, kind: str) -> TinygpuError:
@@ -106,23 +110,13 @@ def nothing(name: str, kind: str) -> TinygpuError:
     )
 
 
-def drawing(kind: str, draws: Callable[[Program, Mapping[str, int]], Picture]) -> Callable[[Program, Mapping[str, int]], Picture]:
-    """The same, with what cannot be drawn as a message."""
-
-    def run(program: Program, given: Mapping[str, int]) -> Picture:
-        try:
-            return draws(program, given)
-        except Unclear:
-            raise nothing(program.name, kind) from None
-
-    return run
-
-
-PICTURES: Mapping[str, Callable[[Program, Mapping[str, int]], Picture]] = {
-    "partition": drawing("partition", lambda p, given: partition(p, picture_sizes(p, given))),
-    "banks": drawing("banks", lambda p, given: banks(measure(p, picture_sizes(p, given)))),
-    "fragments": drawing("fragments", lambda p, given: fragments(p)),
-    "timeline": drawing("timeline", lambda p, given: timeline(p, picture_sizes(p, given), given)),
+PICTURES: Mapping[
+    str, Callable[[Program, Mapping[str, int], Mapping[str, int]], Picture]
+] = {  # of a program, its sizes, and those that were given
+    "partition": lambda program, sizes, _: partition(program, sizes),
+    "banks": lambda program, sizes, _: banks(measure(program, sizes)),
+    "fragments": lambda program, *_: fragments(program),
+    "timeline": timeline,
 }
 
 
@@ -132,9 +126,11 @@ def under_roofs(programs: Sequence[Program], device: str, given: Mapping[str, in
     if found is None:
         raise TinygpuError.of("TG905", f"there is no device {device}", help=f"the devices are {', '.join(devices())}")
     there = [p for p in programs if p.arch != CPU and runs_on(p.arch, found.arch)]
-    for program in there:
-        allowed(program, {k: v for k, v in given.items() if k in program.op.sizes or len(there) == 1})
-    named = [(p.machine.title if p.machine else p.name, measure(p, sizes_of(p, given))) for p in there]
+    known = frozenset[str]().union(*(p.op.sizes for p in there))
+    named = []
+    for one in there:
+        own = {s: n for s, n in given.items() if s in one.op.sizes or s not in known}
+        named.append((one.machine.title if one.machine else one.name, measure(one, allowed(one, own, sizes_of(one, own)))))
     try:
         return roofline(named, found)
     except Unclear:

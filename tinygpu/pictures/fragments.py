@@ -18,6 +18,7 @@ from tinygpu.category.term import Term, Var
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.cost.parts import Numbers, Unclear, enumerated
 from tinygpu.model.collective import TOGETHER, WORD, Instruction, Operand
+from tinygpu.pictures.captions import axes_of
 from tinygpu.pictures.paper import HUES, SHADES, WIDE, Picture, caption, edged, inscribed, length, moved, painted, stacked
 from tinygpu.program.call import Applied, Sync
 from tinygpu.program.step import Program
@@ -70,7 +71,7 @@ def held(operand: Operand) -> tuple[Numbers, Numbers]:
 def operand_picture(one: Instruction, operand: Operand) -> Picture:
     """One operand, where each element lies."""
     role = "written" if operand.name == one.op.equations[0].target else "read"
-    title = f"{operand.name}: {operand.dtype}[{', '.join(map(str, operand.shape))}], {role}"
+    title = f"{operand.name}[{', '.join(axes_of(one.op, operand.name, len(operand.shape)))}]: {operand.dtype}[{', '.join(map(str, operand.shape))}], {role}"
     lines = [*_said(operand)]
     marks = [caption(0, 10, title, 12.5, "b"), *(caption(0, 28 + 15 * n, line, 11, "soft") for n, line in enumerate(lines))]
     width = max(length(title, 12.5), *(length(line, 11) for line in lines))

@@ -115,9 +115,10 @@ def label(program: Program, one: Owners, place: int, block: int, thread: int, re
 
 
 def by_lane(thread: Numbers, block: Numbers) -> Numbers:
-    """The colour of a thread: warps differ in hue, and lanes next to each other in shade."""
+    """The colour of a thread: warps differ in hue, and lanes next to each other in shade; of one warp all lanes are apart."""
     lane, warp = thread % WARP, thread // WARP
-    return np.where(thread == NONE, NOBODY, (warp + block) % HUES * SHADES + (lane + lane // 4 + lane // 16) % SHADES)
+    apart = lane if warp.max(initial=0) == 0 else (warp + block) % HUES * SHADES + (lane + lane // 4 + lane // 16) % SHADES
+    return np.where(thread == NONE, NOBODY, apart)
 
 
 def grid(

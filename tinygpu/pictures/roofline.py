@@ -15,6 +15,7 @@ from tinygpu.cost.on_device import bounds, without_caches
 from tinygpu.cost.parts import Unclear
 from tinygpu.hardware.arch import Device
 from tinygpu.pictures.paper import HUES, SHADES, Picture, caption, length, rule
+from tinygpu.program.step import Program
 from tinygpu.record import dataclass, replace
 from tinygpu.simulate.usual import usual_sizes
 from tinygpu.tune.chart import Scale
@@ -36,10 +37,10 @@ class Point:
     because: str
 
 
-def sizes_of(cost_of: object, given: Mapping[str, int]) -> dict[str, int]:
+def sizes_of(program: Program, given: Mapping[str, int]) -> dict[str, int]:
     """The sizes given, and for the others those at which kernels are usually compared."""
-    op, where = cost_of.op, getattr(cost_of, "where", ())  # type: ignore[attr-defined]
-    return usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST, where) or {s: given.get(s, 128) for s in op.sizes}
+    op = program.op
+    return usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST, program.where) or {s: given.get(s, 128) for s in op.sizes}
 
 
 def point(title: str, cost: Cost, device: Device) -> Point | None:

@@ -7,6 +7,7 @@ size makes, goes twice; so the tail is seen too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Axis, reads, variables
@@ -14,9 +15,9 @@ from tinygpu.program.step import For, Program
 from tinygpu.program.traverse import walk_steps
 from tinygpu.simulate.usual import usual_sizes
 
-LARGEST = 1 << 13  # of a size
+LARGEST = 13  # bits of a size
 FEW = 8  # of a size of which no axis speaks
-USUAL, MOST = 128, 1 << 20  # the largest of those that are chosen otherwise, and elements of an array
+USUAL, MOST = (8, 16, 32, 64, 128), 1 << 16  # the largest of those that are chosen otherwise, and elements of an array
 
 
 def picture_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
@@ -26,18 +27,16 @@ def picture_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
     axes = [*_axes(program)]
     for size in free:
         found[size] = FEW
-    for size in free:
+    for size in (*free, *free):  # what was chosen late is known the second time
         mine = [a for a in axes if size in variables(a.extent)]
-        least = next((n for n in _ladder() if all(_twice(a, {**found, size: n}) for a in mine)), FEW) if mine else FEW
-        if least > 2:
-            least = _least(mine, found, size, least)
-        found[size] = least - 1 + max(1, (least - 1) // 2) if mine else FEW
+        found[size] = _small(mine, found, size) if mine else FEW
     conditions = [w for w in (*op.where, *program.where) if not reads(w)]
     if all(_holds(w, found) for w in conditions):
         return found
     broken = frozenset[str]().union(*(variables(w) for w in conditions if not _holds(w, found)))
-    for kept in ({s: n for s, n in found.items() if s not in broken or s in given}, given):
-        if sizes := usual_sizes(op, kept, USUAL, MOST, program.where):
+    for kept, usual in product(({s: n for s, n in found.items() if s not in broken or s in given}, given), USUAL):
+        sizes = usual_sizes(op, kept, usual, MOST, program.where)
+        if sizes and all(_holds(w, sizes) for w in conditions):
             return sizes
     return found
 
@@ -49,20 +48,14 @@ def _axes(program: Program) -> Iterator[Axis]:
         yield from (s.axis for s, _, _ in walk_steps(launch.body) if isinstance(s, For) and s.axis.sort == "time")
 
 
-def _ladder() -> Iterator[int]:
-    n = 1
-    while n <= LARGEST:
-        yield n
-        n *= 2
-
-
-def _least(axes: list[Axis], sizes: Mapping[str, int], size: str, most: int) -> int:
-    """The least number with which all go twice, which `most` does."""
+def _small(axes: list[Axis], sizes: Mapping[str, int], size: str) -> int:
+    """Half a tile more than what all axes have in one turn; few, where no number makes them go twice."""
+    most = next((1 << n for n in range(LARGEST) if all(_twice(a, {**sizes, size: 1 << n}) for a in axes)), 0)
     low, high = most // 2, most
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if all(_twice(a, {**sizes, size: middle}) for a in axes) else (middle, high)
-    return high
+    return high - 1 + max(1, (high - 1) // 2) if most else FEW
 
 
 def _twice(axis: Axis, sizes: Mapping[str, int]) -> bool:
