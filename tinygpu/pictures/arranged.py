@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tinygpu.pictures.events import Event, Tile, events
 from tinygpu.pictures.paper import length
-from tinygpu.program.call import FILL, USE
+from tinygpu.program.call import COPY, FILL, TENSOR, USE
 from tinygpu.program.ring import Section, sections
 from tinygpu.program.step import Launch
 from tinygpu.record import dataclass, field
@@ -32,28 +32,123 @@ class Placed:
 
 @dataclass(slots=True)
 class Held:
-    """A tile in its slot: begun, there, and when it is read."""
+    """A tile in its slot: begun, there, and when it is read. `by`: the role that began it; `group`: how many groups of copies that had ended; `ring`: the one that tells of it; of what
+    threads store neither."""
 
     tile: int
     begun: float
+    by: int
+    group: int | None = None
+    ring: str = ""
     there: float = -1.0
-    later: bool = False
-    group: tuple[int, int] = (-1, -1)  # the role that began it, and how many groups that had ended
     reads: list[list[float]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Roles with their events in place, and slots with their tiles."""
+    """Roles with their events in place, and slots with their tiles. `over`: when slots of a ring were given away, by ring, way and turn; `counts`: the tiles of an array that a role has
+    filled."""
 
     names: list[str]
-    placed: list[list[Placed]]
-    held: dict[Tile, list[Held]]
-    cut: list[str]
+    sections: tuple[Section, ...] = ()
+    cut: list[str] = field(default_factory=list)
+    held: dict[Tile, list[Held]] = field(default_factory=dict)
+    placed: list[list[Placed]] = field(default_factory=list)
+    over: dict[tuple[str, str, int], float] = field(default_factory=dict)
+    counts: dict[tuple[int, str], int] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
-        return max((one.end for row in self.placed for one in row), default=0.0)
+        """Where the last event ends."""
+        return max(map(self.clock, range(len(self.placed))), default=0.0)
+
+    def clock(self, role: int) -> float:
+        """Where the last event of a role ends."""
+        return self.placed[role][-1].end if self.placed[role] else -GAP
+
+    def begins(self, event: Event, role: int, queues: Sequence[Sequence[Event]]) -> float | None:
+        """From when on an event may be; None where what it waits for is not over."""
+        if event.kind == "barrier":
+            return self.met(role, queues)
+        if event.kind != "enter":
+            return 0.0
+        if event.way == USE:
+            return self.over.get((event.ring, FILL, event.number))
+        using = next(s for s in self.sections if s.enter.ring == event.ring and s.enter.way == USE)
+        before = event.number - using.slots
+        return 0.0 if before < 0 else self.over.get((event.ring, USE, before))
+
+    def met(self, role: int, queues: Sequence[Sequence[Event]]) -> float | None:
+        """Where all roles come to the next barrier of one."""
+        done = [[p for p in row if p.event.kind == "barrier"] for row in self.placed]
+        number, start = len(done[role]), 0.0
+        for other, before in enumerate(done):
+            if len(before) > number:
+                start = max(start, before[number].start)
+            elif queues[other] and queues[other][0].kind == "barrier":
+                start = max(start, self.clock(other) + GAP)
+            elif queues[other]:
+                return None
+        return start
+
+    def put(self, event: Event, role: int, start: float) -> None:
+        """An event where it may be, and what it changes."""
+        tile = self.tile(event, role)
+        start = max(start, self.clock(role) + GAP)
+        done = Placed(event, start, start + width(event, tile), tile)
+        self.placed[role].append(done)
+        ended = sum(p.event.kind == "commit" and p.event.unit == event.unit for p in self.placed[role])
+        match event.kind:
+            case "copy" | "store":
+                self.filled(done, role, ended)
+            case "use":
+                for held in (self.held[t][-1] for t in event.uses if t in self.held):
+                    held.reads.append([done.start, -1.0 - ended if event.unit else done.end])
+            case "leave":
+                for number in range(event.number - event.behind + 1) if event.behind else (event.number,):
+                    self.over.setdefault((event.ring, event.way, number), done.end)
+            case "wait" | "barrier" | "enter":
+                for tiles in self.held.values():
+                    for held in tiles:
+                        landed(held, done, role, ended)
+
+    def tile(self, event: Event, role: int) -> int:
+        """Which tile an event is about: those of an array are counted as a role fills them; of what is used, that of the array with most slots."""
+        if event.kind in ("copy", "store") and event.fills:
+            for name in dict.fromkeys(name for name, _ in event.fills):
+                self.counts[role, name] = self.counts.get((role, name), 0) + 1
+            return self.counts[role, event.fills[0][0]] - 1
+        there = [t for t in event.uses if t in self.held]
+        if event.kind == "use" and there:
+            return self.held[max(there, key=lambda t: sum(name == t[0] for name, _ in self.held))][-1].tile
+        return event.number if event.kind in ("enter", "leave") else -1
+
+    def filled(self, done: Placed, role: int, ended: int) -> None:
+        """A slot has another tile, unless it is the one that another role fills too."""
+        inside = [p.event.ring for p in self.placed[role] if p.event.kind == "enter"]
+        later = done.event.kind == "copy"
+        for spot in done.event.fills:
+            tiles = self.held.setdefault(spot, [])
+            if not tiles or tiles[-1].by == role or tiles[-1].tile != done.tile:
+                boxed = done.event.unit == TENSOR
+                tiles.append(Held(done.tile, done.start, role, ended if later and not boxed else None, inside[-1] if boxed and inside else ""))
+
+
+def landed(held: Held, done: Placed, role: int, ended: int) -> None:
+    """What a wait, a barrier, or a slot that is full tells of a tile."""
+    event = done.event
+    for read in held.reads if event.kind == "wait" and event.unit != COPY else ():
+        if read[1] < 0 and -1 - read[1] < ended - event.count:
+            read[1] = done.end
+    match event.kind:
+        case "wait":
+            told = event.unit == COPY and held.group is not None and held.by == role and held.group < ended - event.count
+        case "barrier":
+            told = held.group is None and not held.ring
+        case _:
+            told = event.way == USE and held.ring == event.ring and held.tile == event.number
+    if told and held.there < 0:
+        held.there = done.end
 
 
 def arranged(launch: Launch, memory: frozenset[str], sizes: Mapping[str, int]) -> Timeline:
@@ -65,84 +160,17 @@ def arranged(launch: Launch, memory: frozenset[str], sizes: Mapping[str, int]) -
         roles[first] = f"{roles[first]}, {one.enter.way}" if first in roles else f"{one.enter.way}s {one.enter.ring}"
     roles = roles or {0: "thread 0"}
     told = [events(launch, memory, sizes, thread) for thread in roles]
-    told = [(found[:MOST], [*cut, *([f"{MOST} of {len(found)} steps"] if len(found) > MOST else [])]) for found, cut in told]
-    line = Timeline([*roles.values()], [[] for _ in roles], {}, list(dict.fromkeys(c for _, cut in told for c in cut)))
-    queues, clock = [list(found) for found, _ in told], [0.0] * len(told)
-    over: dict[tuple[str, str, int], float] = {}
-    counts: dict[str, int] = {}
+    cut = [note for found, notes in told for note in (*notes, *([f"{MOST} of {len(found)} steps"] if len(found) > MOST else []))]
+    queues = [found[:MOST] for found, _ in told]
+    line = Timeline([*roles.values()], every, list(dict.fromkeys(cut)), placed=[[] for _ in roles])
     moving = True
     while moving:
         moving = False
         for role, queue in enumerate(queues):
-            while queue:
-                start = _ready(queue[0], every, over)
-                if start is None:
-                    break
-                event, moving = queue.pop(0), True
-                start = max(start, clock[role])
-                tile = _tile(event, line, counts)
-                done = Placed(event, start, start + _wide(event, tile), tile)
-                clock[role] = done.end + GAP
-                line.placed[role].append(done)
-                _noted(done, role, line, over, len(roles) > 1)
+            while queue and (start := line.begins(queue[0], role, queues)) is not None:
+                line.put(queue.pop(0), role, start)
+                moving = True
     return line
-
-
-def _ready(event: Event, every: Sequence[Section], over: Mapping[tuple[str, str, int], float]) -> float | None:
-    """From when on an event may be; None where what it waits for is not over."""
-    if event.kind != "enter":
-        return 0.0
-    if event.way == USE:
-        return over.get((event.ring, FILL, event.number))
-    using = next(s for s in every if s.enter.ring == event.ring and s.enter.way == USE)
-    before = event.number - using.slots
-    return 0.0 if before < 0 else over.get((event.ring, USE, before))
-
-
-def _tile(event: Event, line: Timeline, counts: dict[str, int]) -> int:
-    """Which tile an event is about: those of an array are counted as they are filled."""
-    if event.kind in ("copy", "store") and event.fills:
-        for name in dict.fromkeys(name for name, _ in event.fills):
-            counts[name] = counts.get(name, 0) + 1
-        return counts[event.fills[0][0]] - 1
-    there = [line.held[t][-1].tile for t in event.uses if t in line.held]
-    return there[0] if event.kind == "use" and there else event.number if event.kind in ("enter", "leave") else -1
-
-
-def _noted(done: Placed, role: int, line: Timeline, over: dict[tuple[str, str, int], float], apart: bool) -> None:
-    """What an event changes: slots are filled, read, landed, given away."""
-    event, row = done.event, line.placed[role]
-    ended = sum(p.event.kind == "commit" and p.event.unit == event.unit for p in row)
-    for spot in event.fills if event.kind in ("copy", "store") else ():
-        later = event.kind == "copy"
-        line.held.setdefault(spot, []).append(Held(done.tile, done.start, -1.0, later, (role, ended)))
-    for spot in event.uses if event.kind == "use" else ():
-        if spot in line.held:
-            line.held[spot][-1].reads.append([done.start, -1.0 - ended if event.unit else done.end])
-    every = [held for tiles in line.held.values() for held in tiles]
-    if event.kind == "wait":
-        for held in every:
-            if (
-                event.unit == "copy"
-                and held.there < 0
-                and held.later
-                and held.group[0] == role
-                and held.group[1] < ended - event.count
-            ):
-                held.there = done.end
-            for read in held.reads if event.unit != "copy" else ():
-                if read[1] < 0 and -1 - read[1] < ended - event.count:
-                    read[1] = done.end
-    if event.kind == "barrier":
-        for held in every:
-            held.there = done.end if held.there < 0 and not held.later else held.there
-    if event.kind == "enter" and event.way == USE:
-        for held in every:
-            if held.later and held.there < 0 and held.tile == event.number and apart:
-                held.there = done.end
-    if event.kind == "leave":
-        for number in range(event.number - event.behind + 1) if event.behind else (event.number,):
-            over.setdefault((event.ring, event.way, number), done.end)
 
 
 def label_of(event: Event, tile: int) -> str:
@@ -161,5 +189,6 @@ def label_of(event: Event, tile: int) -> str:
     return event.kind
 
 
-def _wide(event: Event, tile: int) -> float:
+def width(event: Event, tile: int) -> float:
+    """As wide as its words; a use wider, since most of the time goes there."""
     return length(label_of(event, tile), SIZE) + 8 + (36 if event.kind == "use" else 0)

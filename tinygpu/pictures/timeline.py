@@ -116,16 +116,18 @@ def legend() -> Iterator[str]:
 
 
 def turns(line: Timeline, tall: float) -> Iterator[str]:
-    """Where turns of the outermost loop begin, as the first role comes to them; and barriers."""
-    seen = None
-    for one in line.placed[0] if len(line.placed) == 1 else ():
-        here = one.event.turn[:1]
-        if here != seen:
-            yield rule(one.start - GAP / 2, -16, one.start - GAP / 2, tall - 14, "line")
-            yield caption(
-                one.start + 2, -8, f"{here[0][0]} = {here[0][1]}" if here else ("before" if seen is None else "after"), 10.5, "b"
-            )
-            seen = here
+    """Where turns of the outermost loop begin, of one role; and barriers."""
+    row = line.placed[0] if len(line.placed) == 1 else []
+    starts = [
+        one for one, before in zip(row, [None, *row], strict=False) if before is None or before.event.turn[:1] != one.event.turn[:1]
+    ]
+    for number, one in enumerate(starts):
+        room = (starts[number + 1].start if number + 1 < len(starts) else line.end + MARGIN) - one.start
+        here = " ".join(f"{name} = {turn}" for name, turn in one.event.turn[:1]) or ("after" if number else "before")
+        yield rule(one.start - GAP / 2, -16, one.start - GAP / 2, tall - 14, "line")
+        if room > length(here, 10.5):
+            yield caption(one.start + 2, -8, here, 10.5, "b")
+    for one in row:
         if one.event.kind == "barrier":
             yield rule((one.start + one.end) / 2, ROW, (one.start + one.end) / 2, tall - 14, "edge dash")
 
