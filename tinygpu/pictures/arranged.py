@@ -131,7 +131,11 @@ class Timeline:
             tiles = self.held.setdefault(spot, [])
             if not tiles or tiles[-1].by == role or tiles[-1].tile != done.tile:
                 boxed = done.event.unit == TENSOR
-                tiles.append(Held(done.tile, done.start, role, ended if later and not boxed else None, inside[-1] if boxed and inside else ""))
+                tiles.append(
+                    Held(
+                        done.tile, done.start, role, ended if later and not boxed else None, inside[-1] if boxed and inside else ""
+                    )
+                )
 
 
 def landed(held: Held, done: Placed, role: int, ended: int) -> None:
