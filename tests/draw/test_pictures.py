@@ -18,6 +18,7 @@ import tinygpu
 from tests.conftest import ROOT
 from tests.draw.watched import watched
 from tests.program import library
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Var
 from tinygpu.cli import main
 from tinygpu.commands.draw import WHAT
@@ -27,12 +28,14 @@ from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.hardware.arch import device_named
 from tinygpu.model.instruction import shipped
 from tinygpu.pictures import KINDS, draw, html
+from tinygpu.pictures.drawn import outputs
 from tinygpu.pictures.fragments import held
 from tinygpu.pictures.paper import COLOURS, STYLE, inscribed, painted
-from tinygpu.pictures.refuted import cells, refuted, threads
+from tinygpu.pictures.refuted import cells, refuted, storing, threads
 from tinygpu.pictures.roofline import point, roofline, roofs
 from tinygpu.pipeline import Proof, Refutation, Unknown, check, load, program
 from tinygpu.simulate.fault import DoubleStore, Race
+from tinygpu.simulate.tolerance import Mismatch
 
 LARGEST = 2_500_000  # characters of an SVG
 WRONG = ROOT / "tests" / "wrong"
@@ -200,6 +203,23 @@ def test_the_threads_and_the_cell_are_those_of_the_fault() -> None:
         assert plane.low[0] <= spot[0] < plane.high[0] and plane.low[1] <= spot[1] < plane.high[1]
 
 
+def test_a_wrong_value_shows_who_stores_it() -> None:
+    (machine,) = load(WRONG / "TG502_swapped_axes.tgpu").machines
+    wrong = check(machine)
+    assert isinstance(wrong, Refutation) and isinstance(wrong.seen, Mismatch)
+    sizes = dict(wrong.sizes)
+    (at,) = storing(wrong.program, sizes, wrong.seen.tensor, wrong.seen.index)
+    touches = watched(wrong.program, sizes, {wrong.seen.tensor})
+    flat = int(np.ravel_multi_index(wrong.seen.index, [int(evaluate(e, sizes)) for e in wrong.program.op.outputs[0].shape]))
+    launch = wrong.program.launches[0]
+    number = [
+        int(np.ravel_multi_index([dict(at.lane)[a.name] for a in axes], [int(evaluate(a.extent, sizes)) for a in axes]))
+        for axes in (launch.grid, launch.block)
+    ]
+    assert {(t.block, t.thread) for t in touches if t.element == flat and t.stores} == {tuple(number)}
+    assert "stored by thread" in refuted(wrong).svg
+
+
 def test_a_cell_outside_is_drawn_outside() -> None:
     plane, spot = cells("x", (1,), (1,))
     assert plane.inside == (1, 1) and spot == (0, 1) and plane.high == (1, 2)
@@ -291,7 +311,8 @@ def test_the_command_says_what_is_wrong(
 def test_notebooks_show_pictures() -> None:
     spec = load(ROOT / "specs" / "transpose.tgpu")
     assert "transpose_tiled : transpose" in spec._repr_html_()
-    assert draw(spec.transpose_tiled).svg in spec.transpose_tiled._repr_html_()
+    assert outputs(spec.transpose_tiled).svg in spec.transpose_tiled._repr_html_()
+    assert "y[j, i]: who stores it" in outputs(spec.transpose_tiled).svg and "who reads it" not in outputs(spec.transpose_tiled).svg
     proof = check(spec.transpose_tiled)
     assert isinstance(proof, Proof)
     assert "<b>proved</b>" in proof._repr_html_() and "all M, N" in proof._repr_html_() and "<svg" in proof._repr_html_()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tinygpu.commands.common import PROVED, add_format, write
 from tinygpu.commands.families import pointed
+from tinygpu.commands.first import with_machines
 from tinygpu.commands.specs import chosen, load_sound, words
 from tinygpu.diagnostic import TinygpuError
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     specs, _ = load_sound([arguments.path])
     given, names = words(arguments.words)
-    specs, given = pointed(specs, given, names)
+    specs, given = pointed([with_machines(spec)[0] for spec in specs], given, names)
     machines = [machine for _, machine in chosen(specs, names)]
     picture = draw(machines, arguments.what, arguments.device or DEVICE, **given)
     if arguments.output is None or arguments.output == "-":

@@ -63,6 +63,15 @@ def draw(what: Drawn | Sequence[Machine], kind: str = "", device: str = DEVICE, 
         raise nothing(program.name, kind) from None
 
 
+def outputs(what: Machine | Proof) -> Picture:
+    """Who stores the outputs of a machine. Raises TinygpuError as `draw` does."""
+    program = unpack(one_of(machines_of(what)))
+    try:
+        return partition(program, allowed(program, {}, picture_sizes(program, {})), program.op.outputs)
+    except Unclear:
+        raise nothing(program.name, "partition") from None
+
+
 def machines_of(what: Drawn | Sequence[Machine]) -> Sequence[Program]:
     """The programs to draw."""
     match what:

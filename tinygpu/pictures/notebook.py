@@ -1,4 +1,4 @@
-"""What a notebook shows: of a machine its partition, of a verdict what it says, with a picture where there is one.
+"""What a notebook shows: of a machine who has its outputs, of a verdict what it says, with a picture where there is one.
 
 Comes in: a spec, a machine, a verdict. Goes out: HTML. The one idea: a cell of a notebook never fails because of a picture, so where none can be drawn the words stand alone.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.model.machine import Machine
-from tinygpu.pictures.drawn import draw
+from tinygpu.pictures.drawn import draw, outputs
 from tinygpu.pipeline import Loaded, Proof, Refutation, Unknown
 from tinygpu.proof.summary import sizes
 
@@ -48,7 +48,8 @@ def parts(one: Any) -> Iterator[str]:
 def picture(one: Machine | Proof | Refutation) -> str:
     """In a box that scrolls; nothing where it cannot be drawn."""
     try:
-        return f'<div style="{BOX}">{draw(one).svg}</div>'
+        drawn = draw(one) if isinstance(one, Refutation) else outputs(one)
+        return f'<div style="{BOX}">{drawn.svg}</div>'
     except TinygpuError as error:
         return said(error.diagnostics[0])
 

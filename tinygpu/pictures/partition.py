@@ -15,6 +15,7 @@ import numpy as np
 
 from tinygpu.cost.parts import WARP, Unclear
 from tinygpu.diagnostic import TinygpuError
+from tinygpu.model.op import Tensor
 from tinygpu.pictures.captions import axes_of, block_word, by_threads, head, turn_letter
 from tinygpu.pictures.owners import NONE, Owners, owners, registers, turns
 from tinygpu.pictures.paper import (
@@ -41,11 +42,11 @@ LEFT, TOP, MARGIN = 62, 34, 20
 SMALL = 150  # pixels of a small map
 
 
-def partition(program: Program, sizes: Mapping[str, int]) -> Picture:
-    """Every tensor of a program without carriers: outputs as they are stored, inputs as they are read. Raises Unclear where there is none, TG932 where there is too
+def partition(program: Program, sizes: Mapping[str, int], tensors: Sequence[Tensor] = ()) -> Picture:
+    """Every tensor, or some, of a program without carriers: outputs as they are stored, inputs as they are read. Raises Unclear where there is none, TG932 where there is too
     much to look at."""
     op, pictures = program.op, list[Picture]()
-    for tensor in (*op.outputs, *op.inputs):
+    for tensor in tensors or (*op.outputs, *op.inputs):
         if not tensor.shape:
             continue
         try:

@@ -15,13 +15,18 @@ import numpy as np
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.term import Axis
-from tinygpu.diagnostic import Diagnostic
+from tinygpu.cost.parts import Unclear
+from tinygpu.derive.unpack import unpack
+from tinygpu.diagnostic import NOWHERE, Diagnostic
+from tinygpu.pictures.owners import NONE, owners
 from tinygpu.pictures.paper import NOBODY, Picture, box, caption, edged, length, moved, painted
 from tinygpu.program.arrays import arrays
 from tinygpu.program.step import Program
 from tinygpu.proof.check import Refutation
+from tinygpu.proof.replay import Misbehaviour
 from tinygpu.record import dataclass
-from tinygpu.simulate.fault import At
+from tinygpu.simulate.fault import At, Divergent
+from tinygpu.simulate.tolerance import Mismatch
 
 CELL, SHOWN, MARGIN, LEFT, HEAD = 18.0, 32, 20.0, 46.0, 44.0
 FOLD = 32  # threads, or elements, of a row, where there is one axis of more
@@ -68,43 +73,72 @@ def shortened(text: str) -> str:
     return text if len(text) <= 140 else f"{text[:138]} …"
 
 
-def scene(program: Program, sizes: Mapping[str, int], seen: object) -> tuple[list[str], float, float] | None:
+def scene(program: Program, sizes: Mapping[str, int], seen: Misbehaviour) -> tuple[list[str], float, float] | None:
     """The threads and the array, side by side, and how large both are."""
-    name, index = getattr(seen, "array", getattr(seen, "tensor", "")), getattr(seen, "index", None)
-    places = [
-        one for one in (getattr(seen, "at", None), getattr(seen, "first", getattr(seen, "missing", None))) if isinstance(one, At)
-    ]
-    marks, x, tall = list[str](), 0.0, 0.0
-    ends: list[tuple[float, float]] = []
-    for role, at in zip(ROLES, places, strict=False):
-        launch = program.launches[at.launch]
-        if not launch.block or (ends and at.launch != places[0].launch):
-            continue
-        plane, spot = threads(launch.block, sizes, at, [p for p in places if p.launch == at.launch])
-        block = ", ".join(f"{a.name} {dict(at.lane)[a.name]}" for a in launch.grid if a.name in dict(at.lane))
-        if not ends:
-            marks += moved(x, 0, grid(plane))
-            width, tall = size(plane)
-        left, up = x + LEFT + (spot[1] - plane.low[1]) * CELL, HEAD + (spot[0] - plane.low[0]) * CELL
-        marks.append(box(left + 1, up + 1, CELL - 2, CELL - 2, f"in-{role}", block, 3))
-        ends.append((left + CELL / 2, up + CELL / 2))
-    if ends:
-        x += width + 70
-    array = arrays(program).get(name)
+    places = [*places_of(program, sizes, seen)]
+    marks, ends, x, tall = block_of(program, sizes, places)
+    array, index = arrays(program).get(named(seen)), getattr(seen, "index", None)
     if array is not None and index is not None and array.extents:
         extents = tuple(int(evaluate(e, sizes)) for e in array.extents)
-        plane, spot = cells(name, extents, tuple(int(i) for i in index))
+        plane, spot = cells(array.name, extents, tuple(int(i) for i in index))
         left, up = x + LEFT + (spot[1] - plane.low[1]) * CELL, HEAD + (spot[0] - plane.low[0]) * CELL
         marks += moved(x, 0, grid(plane))
-        middle = left + CELL / 2, up + CELL / 2
-        marks += [line(role, end, middle) for role, end in zip(ROLES, ends, strict=False)]
+        marks += [line(role, end, (left + CELL / 2, up + CELL / 2)) for role, end in zip(ROLES, ends, strict=False)]
         marks.append(f'<rect x="{left:.5g}" y="{up:.5g}" width="{CELL:g}" height="{CELL:g}" class="bad thick"/>')
         wide, high = size(plane)
         x, tall = x + wide, max(tall, high)
     if not marks:
         return None
-    key = [*legend(places, tall + 18)]
+    key = [*legend(seen, places, tall + 18)]
     return [*marks, *key], max(x, 560.0), tall + 22 + 17 * len(places)
+
+
+def block_of(
+    program: Program, sizes: Mapping[str, int], places: Sequence[At]
+) -> tuple[list[str], list[tuple[float, float]], float, float]:
+    """The threads of the block, with those that are at fault: the marks, where these are, and where the next thing may stand."""
+    marks, ends, x, tall = list[str](), list[tuple[float, float]](), 0.0, 0.0
+    here = [at for at in places if at.launch == places[0].launch and program.launches[at.launch].block]
+    for role, at in zip(ROLES, here, strict=False):
+        plane, spot = threads(program.launches[at.launch].block, sizes, at, here)
+        if not ends:
+            marks += moved(0, 0, grid(plane))
+            wide, tall = size(plane)
+            x = wide + 70
+        left, up = LEFT + (spot[1] - plane.low[1]) * CELL, HEAD + (spot[0] - plane.low[0]) * CELL
+        marks.append(box(left + 1, up + 1, CELL - 2, CELL - 2, f"in-{role}", at_text(at), 3))
+        ends.append((left + CELL / 2, up + CELL / 2))
+    return marks, ends, x, tall
+
+
+def places_of(program: Program, sizes: Mapping[str, int], seen: Misbehaviour) -> Iterator[At]:
+    """Who is at fault, and who else: of a wrong value the thread that stores it."""
+    for one in (getattr(seen, "at", None), getattr(seen, "first", getattr(seen, "missing", None))):
+        if isinstance(one, At):
+            yield one
+    if isinstance(seen, Mismatch):
+        yield from storing(program, sizes, seen.tensor, seen.index)
+
+
+def storing(program: Program, sizes: Mapping[str, int], name: str, index: tuple[int, ...]) -> Iterator[At]:
+    """The thread that stores an element of an output, where that is known."""
+    try:
+        one = owners(unpack(program), sizes, name, True)
+    except Unclear:
+        return
+    if one.place[index] == NONE or one.left:
+        return
+    number = one.accesses[one.place[index]].where.launch
+    lane: list[tuple[str, int]] = []
+    for axes, flat in ((program.launches[number].grid, one.block[index]), (program.launches[number].block, one.thread[index])):
+        extents = [int(evaluate(a.extent, sizes)) for a in axes]
+        lane += zip((a.name for a in axes), map(int, np.unravel_index(flat, extents) if extents else ()), strict=True)
+    yield At(NOWHERE, number, tuple(lane), ())
+
+
+def named(seen: Misbehaviour) -> str:
+    """The array that a fault is about, if it is about one."""
+    return str(getattr(seen, "array", getattr(seen, "tensor", "")))
 
 
 def line(role: str, thread: tuple[float, float], cell: tuple[float, float]) -> str:
@@ -118,17 +152,24 @@ def line(role: str, thread: tuple[float, float], cell: tuple[float, float]) -> s
     )
 
 
-def legend(places: Sequence[At], top: float) -> Iterator[str]:
+def legend(seen: Misbehaviour, places: Sequence[At], top: float) -> Iterator[str]:
     """Who is who."""
-    for number, (role, at) in enumerate(zip(ROLES, places, strict=False)):
+    verbs = (
+        ("comes: ", "does not come: ")
+        if isinstance(seen, Divergent)
+        else ("stored by ",)
+        if isinstance(seen, Mismatch)
+        else ("", "")
+    )
+    for number, (role, at, verb) in enumerate(zip(ROLES, places, verbs, strict=False)):
         yield box(0, top + 17 * number - 10, 12, 12, f"in-{role}", round=2)
-        yield caption(
-            20,
-            top + 17 * number,
-            f"thread ({', '.join(f'{n} {v}' for n, v in at.lane)})"
-            + (f" at {', '.join(f'{n} {v}' for n, v in at.loops)}" if at.loops else ""),
-            12,
-        )
+        yield caption(20, top + 17 * number, f"{verb}{at_text(at)}", 12)
+
+
+def at_text(at: At) -> str:
+    """A thread and its turn."""
+    turn = f" at {', '.join(f'{n} {v}' for n, v in at.loops)}" if at.loops else ""
+    return f"thread ({', '.join(f'{n} {v}' for n, v in at.lane)}){turn}"
 
 
 def threads(block: Sequence[Axis], sizes: Mapping[str, int], at: At, every: Sequence[At]) -> tuple[Plane, tuple[int, int]]:
