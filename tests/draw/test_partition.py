@@ -100,6 +100,7 @@ def test_the_words_in_the_cells_are_the_owners() -> None:
     assert drawn[1] == ["t0 r1", "t1 r1", "t2 r1", "t3 r1", "t0 r1"]
     assert drawn[2] == ["t4 r0", "t5 r0", "t6 r0", "t7 r0", "t4 r0"]
     assert len(drawn) == 6
+    assert drawn[3][0] == "t4 r1" and "<title>a 0, b 0, s 1, t 0, u 1</title>" in draw(spec.m, M=6, N=5).svg
 
 
 def test_names_are_the_users() -> None:

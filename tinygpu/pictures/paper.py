@@ -182,14 +182,17 @@ def _runs(line: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in ends.reshape(-1, 2).tolist()]
 
 
-def inscribed(lines: Sequence[Sequence[Sequence[str]]], wide: float, tall: float, size: float) -> Iterator[str]:
-    """The words of cells, `lines[row][column]` one below the other, in the middle of each; a text for each row of words."""
+def inscribed(
+    lines: Sequence[Sequence[Sequence[str]]], wide: float, tall: float, size: float, told: Sequence[Sequence[str]] = ()
+) -> Iterator[str]:
+    """The words of cells, `lines[row][column]` one below the other, in the middle of each; a text for each row of words. `told` is what cells say when they are pointed at."""
     for row, cells in enumerate(lines):
         for part in range(max((len(cell) for cell in cells), default=0)):
             spans = []
             for column, cell in enumerate(cells):
                 if part < len(cell):
-                    spans.append(f'<tspan x="{(column + 0.5) * wide:.5g}">{escape(cell[part])}</tspan>')
+                    more = f"<title>{escape(told[row][column])}</title>" if told and not part else ""
+                    spans.append(f'<tspan x="{(column + 0.5) * wide:.5g}">{escape(cell[part])}{more}</tspan>')
             count = max(len(cell) for cell in cells)
             foot = row * tall + tall / 2 + size * (0.36 + 1.05 * (part - (count - 1) / 2))
             yield f'<text class="m" y="{foot:.5g}" font-size="{size:g}">{"".join(spans)}</text>'

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from tinygpu.cost.parts import WARP, Unclear
+from tinygpu.cost.parts import WARP, Unclear, extents_of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Tensor
 from tinygpu.pictures.captions import axes_of, block_word, by_threads, head, turn_letter
@@ -38,6 +38,7 @@ from tinygpu.pictures.window import FOLD, Window, window
 from tinygpu.program.step import Program
 
 SIZE = 9  # of the words in a cell
+TOLD = 1024  # cells at most that say more when they are pointed at
 LEFT, TOP, MARGIN = 62, 34, 20
 SMALL = 150  # pixels of a small map
 
@@ -89,7 +90,12 @@ def tensor_picture(program: Program, sizes: Mapping[str, int], one: Owners) -> P
     top += down + 12
     longest = max((len(w) for row in labels for cell in row for w in cell), default=1)
     wide, tall = max(22.0, longest * SIZE * WIDE + 5), 13.0 + 10 * (max((len(c) for row in labels for c in row), default=1) - 1)
-    large = [*grid(program, one, shown, labels, wide, tall), *ticks(one, shown, names, wide, tall)]
+    told = told_rows(program, sizes, one, shown) if sum(map(len, labels)) <= TOLD else []
+    large = [
+        *grid(program, one, shown, wide, tall),
+        *inscribed(labels, wide, tall, SIZE, told),
+        *ticks(one, shown, names, wide, tall),
+    ]
     marks += moved(LEFT, top + TOP, large)
     across = max(across + MARGIN, LEFT + wide * (shown.high[1] - shown.low[1]), MARGIN + length(lines[0], 15))
     width = max(across, *(MARGIN + length(line, 11.5) for line in lines)) + MARGIN
@@ -122,10 +128,34 @@ def by_lane(thread: Numbers, block: Numbers) -> Numbers:
     return np.where(thread == NONE, NOBODY, apart)
 
 
-def grid(
-    program: Program, one: Owners, shown: Window, labels: list[list[tuple[str, ...]]], wide: float, tall: float
-) -> Iterator[str]:
-    """Cells in the colours of their threads, with the lines between threads, warps and blocks, and the words."""
+def told_rows(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window) -> list[list[str]]:
+    """What each cell says when it is pointed at: the factors of its owner, by their names."""
+    planes = np.stack([shown.of(v) for v in (one.place, one.block, one.thread, one.time, one.register)], -1)
+    groups = []
+    for access in one.accesses:
+        launch, around = program.launches[access.where.launch], access.where.axes
+        extents, _ = extents_of((*launch.grid, *launch.block, *around), sizes)
+        groups.append(
+            [[(a.name, extents[a.name]) for a in axes] for axes in (launch.grid, launch.block, turns(around), registers(around))]
+        )
+    return [
+        ["" if place == NONE else ", ".join(factors(groups[place], numbers)) for place, *numbers in row] for row in planes.tolist()
+    ]
+
+
+def factors(groups: Sequence[Sequence[tuple[str, int]]], numbers: Sequence[int]) -> Iterator[str]:
+    """The digits of some numbers, by the names of their axes.
+
+    >>> [*factors([[("by", 2), ("bx", 3)], [("t", 32)]], [5, 7])]
+    ['by 1', 'bx 2', 't 7']
+    """
+    for axes, number in zip(groups, numbers, strict=True):
+        digits = np.unravel_index(number, [extent for _, extent in axes]) if axes else ()
+        yield from (f"{name} {digit}" for (name, _), digit in zip(axes, digits, strict=True))
+
+
+def grid(program: Program, one: Owners, shown: Window, wide: float, tall: float) -> Iterator[str]:
+    """Cells in the colours of their threads, with the lines between threads, warps and blocks."""
     block, thread, register = (shown.of(v) for v in (one.block, one.thread, one.register))
     alone = not by_threads(program)
     colours = (
@@ -138,7 +168,6 @@ def grid(
     yield edged(block * (1 << 20) + thread, wide, tall, "edge")
     yield edged(block * (1 << 20) + thread // WARP, wide, tall, "ink")
     yield edged(block, wide, tall, "ink thick")
-    yield from inscribed(labels, wide, tall, SIZE)
 
 
 def ticks(one: Owners, shown: Window, names: Sequence[str], wide: float, tall: float) -> Iterator[str]:
