@@ -48,6 +48,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("whole",),
     ("tune",),
     ("puzzles",),
+    ("pictures",),
     ("report", "commands", "cli", "testing", "plugin", "__main__", "__init__"),
 )
 RANK = {part: rank for rank, row in enumerate(ORDER) for part in row}
