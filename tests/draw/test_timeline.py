@@ -106,6 +106,14 @@ def test_roles_wait_for_each_other() -> None:
     assert late and all(freed[p.event.number - 4].end <= p.start for p in late)
 
 
+def test_roles_meet_at_a_barrier_and_fill_a_tile_once() -> None:
+    line = line_of(unpack(program(library.machine("attention", "flash_wgmma"))))
+    starts = [[p.start for p in row if p.event.kind == "barrier"] for row in line.placed]
+    assert starts[0] == starts[1] and len(starts[0]) == 1
+    assert starts[0][0] >= max(p.end for row in line.placed for p in row if p.event.kind == "store")
+    assert [held.tile for held in line.held["sQ", 0]] == [0]
+
+
 def test_the_picture_says_that_it_is_an_order() -> None:
     said = draw(library.machine("matmul_ring", "matmul_pipelined"), "timeline").svg
     assert "an order, and no time" in said and "wait 1" in said and "A_tile[2]" in said and "ko = 3" in said
