@@ -28,14 +28,20 @@ def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window,
         said = f"{where}{one.array.name}[{', '.join(map(text, access.index))}]"
         yield said if len(said) < 150 else f"{said[:146]} …"
     if used:
-        yield meaning(program, one, used[0])
+        yield meaning(program, one, used[0], only_turn(one, shown))
         if any(isinstance(s, Assign) and s.pending == TENSOR and one.array.name in tensors(s.value) for s in program.steps):
             yield "a unit copies it in boxes, for which one thread asks; who is named is who does it in the text of the program"
         yield counts(program, one)
     yield from leavings(one, shown, names)
 
 
-def meaning(program: Program, one: Owners, place: int) -> str:
+def only_turn(one: Owners, shown: Window) -> int | None:
+    """The turn of all that is shown, where it is one: then no cell says it."""
+    found = {*shown.of(one.time)[shown.of(one.place) != NONE].tolist()}
+    return found.pop() if len(found) == 1 else None
+
+
+def meaning(program: Program, one: Owners, place: int, turn: int | None) -> str:
     """What the words in a cell stand for, in the user's names."""
     access = one.accesses[place]
     launch, parts = program.launches[access.where.launch], list[str]()
@@ -46,7 +52,8 @@ def meaning(program: Program, one: Owners, place: int) -> str:
     if own := registers(access.where.axes):
         parts.append(f"r: what a thread has, ({', '.join(a.name for a in own)})")
     if loops := turns(access.where.axes):
-        parts.append(f"{turn_letter(one, place)}: turn of ({', '.join(a.name for a in loops)})")
+        names = f"({', '.join(a.name for a in loops)})"
+        parts.append(f"{turn_letter(one, place)}: turn of {names}" if turn is None else f"all in turn {turn} of {names}")
     return "; ".join(parts)
 
 
@@ -117,6 +124,7 @@ def block_word(program: Program) -> str:
 
 
 def turn_letter(one: Owners, place: int) -> str:
-    """What turns are called in a cell: the loop's own name, where it is short and alone."""
+    """What turns are called in a cell: the loop's own name, where it is short, alone, and nothing else's."""
     loops = turns(one.accesses[place].where.axes)
-    return loops[0].name if len(loops) == 1 and len(loops[0].name) <= 2 else "k"
+    own = len(loops) == 1 and len(loops[0].name) <= 2 and loops[0].name not in ("t", "r", "b", "c")
+    return loops[0].name if own else "k"
