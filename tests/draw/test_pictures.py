@@ -32,7 +32,8 @@ from tinygpu.pictures.drawn import outputs
 from tinygpu.pictures.fragments import held
 from tinygpu.pictures.paper import COLOURS, STYLE, inscribed, painted
 from tinygpu.pictures.refuted import cells, refuted, storing, threads
-from tinygpu.pictures.roofline import point, roofline, roofs
+from tinygpu.pictures.roofline import roofline
+from tinygpu.pictures.roofs import point, roofs
 from tinygpu.pipeline import Proof, Refutation, Unknown, check, load, program
 from tinygpu.simulate.fault import DoubleStore, Race
 from tinygpu.simulate.tolerance import Mismatch
@@ -167,6 +168,13 @@ def test_machines_lie_under_the_roofs() -> None:
 def test_a_roofline_says_that_nothing_is_measured() -> None:
     said = draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="rtx4090", M=512, N=512, K=512, G=2).svg
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
+
+
+def test_a_cpu_has_a_roofline_too() -> None:
+    said = draw(load(ROOT / "specs" / "norm_cpu.tgpu"), "roofline", device="cpu-avx2").svg
+    sound(said)
+    assert "roofline, predicted" in said and "memory, each element once" in said
+    assert refusal(library.machine("norm_cpu", library.library("norm_cpu")[0].name), "roofline").startswith("TG930 ")
 
 
 # ── counterexamples ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="partition",
         help="who has which element (the default), banks of shared memory, fragments of instructions, the order of a pipeline, the roofline, what goes wrong",
     )
-    parser.add_argument("--device", metavar="NAME", help="with --what roofline: h100, a100, rtx4090, … (h100)")
+    parser.add_argument("--device", metavar="NAME", help="with --what roofline: h100, a100, …, cpu-avx512, … (h100)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the SVG goes (standard output)")
     add_format(parser)
 
