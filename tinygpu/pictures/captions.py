@@ -84,7 +84,7 @@ def leavings(one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
     """What is not drawn."""
     if (one.place != NONE).any():
         yield from cropped(one, shown)
-    if others := [f"{names[at]} = {f}" for at, f in enumerate(shown.fixed) if at not in (shown.rows, shown.columns)]:
+    if others := [_fixed(one, names, at, f) for at, f in enumerate(shown.fixed) if at not in (shown.rows, shown.columns)]:
         yield f"drawn: the plane of {', '.join(others)}"
     if not one.exact:
         yield "whether it is done is said by data: where it may be, it is drawn"
@@ -92,6 +92,11 @@ def leavings(one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
         yield f"not drawn: {one.array.name}[{', '.join(text(i) for i in one.left[0].index)}]"[:150] + ", whose place is data"
     if not one.stores and not one.left and (one.place == NONE).any():
         yield "grey: nobody reads it"
+
+
+def _fixed(one: Owners, names: Sequence[str], at: int, place: int) -> str:
+    """Where along an axis a plane is."""
+    return f"{place} along {names[at]}" if names[at] == text(one.array.extents[at]) else f"{names[at]} = {place}"
 
 
 def cropped(one: Owners, shown: Window) -> Iterator[str]:
@@ -107,7 +112,7 @@ def cropped(one: Owners, shown: Window) -> Iterator[str]:
 
 
 def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:
-    """The names of an array's axes, as its equation has them, or as the first read of it does where it reads each axis plainly."""
+    """The names of an array's axes, as its equation has them, or as the first read of it does where it reads each axis plainly; else their lengths, as they are declared."""
     for equation in op.equations:
         if equation.target == name:
             return tuple(a.name for a in equation.axes)
@@ -115,7 +120,8 @@ def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:
         for term in walk(equation.value):
             if isinstance(term, Read) and term.tensor == name and all(isinstance(i, Var) for i in term.index):
                 return tuple(i.name for i in term.index if isinstance(i, Var))
-    return tuple(f"axis {n}" for n in range(rank)) if rank > 1 else ("…",)
+    declared = next((t for t in op.tensors if t.name == name), None)
+    return tuple(map(text, declared.shape)) if declared else tuple(f"axis {n}" for n in range(rank))
 
 
 def block_word(program: Program) -> str:
