@@ -16,6 +16,8 @@ from tinygpu.pictures.window import FOLD, Window
 from tinygpu.program.call import TENSOR
 from tinygpu.program.step import Assign, Program
 
+LONG = 12  # characters of a length that is no name
+
 
 def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
     """The title, the terms, what the words in the cells mean, and what is left out."""
@@ -121,7 +123,8 @@ def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:
             if isinstance(term, Read) and term.tensor == name and all(isinstance(i, Var) for i in term.index):
                 return tuple(i.name for i in term.index if isinstance(i, Var))
     declared = next((t for t in op.tensors if t.name == name), None)
-    return tuple(map(text, declared.shape)) if declared else tuple(f"axis {n}" for n in range(rank))
+    shape = map(text, declared.shape) if declared else [""] * rank
+    return tuple(extent if 0 < len(extent) < LONG else f"axis {n}" for n, extent in enumerate(shape))
 
 
 def block_word(program: Program) -> str:
