@@ -148,6 +148,16 @@ def test_a_fragment_is_one_to_one_and_is_drawn_with_its_numbers() -> None:
     assert str(mma.operand("a").index(Var("lane"), Var("r")))
 
 
+def test_an_instruction_is_drawn_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    out = tmp_path / "wgmma.svg"
+    assert main(["draw", "specs/tensor_cores.tgpu", "wgmma_m64n16k16", "--what", "fragments", "-o", str(out)]) == 0
+    said = out.read_text(encoding="utf-8")
+    sound(said)
+    assert said.count("wgmma_m64n16k16, on sm_90a") == 1  # whatever the dtypes
+    assert "by the 128 lanes of a warpgroup" in said
+
+
 # ── rooflines ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

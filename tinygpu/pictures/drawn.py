@@ -37,7 +37,7 @@ KINDS: Mapping[str, str] = {  # and what a machine has not, of which there is no
     "partition": "no tensor whose elements have places that are no data",
     "banks": "no shared memory",
     "fragments": "no instruction that many lanes run together",
-    "timeline": "no tiles in shared memory that a loop fills",
+    "timeline": "no tiles in shared memory",
     "roofline": f"no {COUNTED}",
     "counterexample": "no case in which it goes wrong",
 }
