@@ -98,3 +98,28 @@ def test_stacks_are_words_by_bank() -> None:
     )
     assert [sorted(group) for group in asked.stacks] == [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     assert asked.stacks[0][0] == {0: [0, 1, 2, 3, 4, 5, 6, 7]}
+
+
+STRIDES = """
+op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }
+machine m : f {
+  work grid = (g: ceil(n / 32)), block = (t: 32)
+  program {
+    shared s: f32[128]
+    local a: f32[1]
+    for u < 4 in register { s[u*32 + t] = 0 }
+    barrier
+    for u < 4 in register { a[0] = s[t*(u + 1)] }
+    y[g*32 + t] = x[g*32 + t] if g*32 + t < n
+  }
+}
+"""
+
+
+def test_the_turn_that_waits_longest_is_drawn() -> None:
+    made = unpack(program(load_text(STRIDES).m))
+    cost = measure(made, {"n": 40})
+    (line,) = [one for one in cost.lines if one.array == "s" and not one.access.stores]
+    asked = worst(cost, line.made[0])
+    assert (asked.degree, asked.turn) == (4, (("u", 3),))  # neighbours are 4 words apart
+    assert line.tally and line.tally.worst == 4

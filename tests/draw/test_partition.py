@@ -78,6 +78,25 @@ def test_the_turn_and_the_register_are_those_of_the_run() -> None:
         assert one.register.flat[touch.element] == touch.turn["u"]
 
 
+def test_what_is_read_again_has_the_first_place() -> None:
+    one = owners(unpack(program(library.machine("softmax", "softmax_warp"))), {"R": 6, "N": 192}, "x", False)
+    assert len(one.accesses) == 3 and {*one.place.flat} == {0}  # for the maximum, for the sum, for the quotient
+
+
+@pytest.mark.parametrize(("spec", "name"), [("matmul_ring", "matmul_ring_three"), ("matmul_ring", "matmul_pipelined")])
+def test_of_several_places_the_first_one_is_named(spec: str, name: str) -> None:
+    made = unpack(program(library.machine(spec, name)))
+    sizes = {"M": 20, "N": 18, "K": 52}
+    one = owners(made, sizes, "A", False)
+    first: dict[tuple[int, int, int], Touch] = {}
+    for touch in watched(made, sizes, {"A"}):
+        first.setdefault((touch.element, touch.block, touch.thread), touch)
+    assert {*one.place.flat} == {0, 1}
+    for element, (place, block, thread) in enumerate(zip(one.place.flat, one.block.flat, one.thread.flat, strict=True)):
+        loops = {a.name for a in one.accesses[place].where.axes}
+        assert loops == first[element, int(block), int(thread)].turn.keys()
+
+
 def cells(svg: str) -> list[list[str]]:
     """The words of the large map of the first array, in rows."""
     root = ElementTree.fromstring(svg)

@@ -32,13 +32,15 @@ from tinygpu.pictures.drawn import outputs
 from tinygpu.pictures.fragments import held
 from tinygpu.pictures.paper import COLOURS, STYLE, inscribed, painted
 from tinygpu.pictures.refuted import cells, refuted, storing, threads
-from tinygpu.pictures.roofline import point, roofline, roofs
+from tinygpu.pictures.roofline import roofline
+from tinygpu.pictures.roofs import point, roofs
 from tinygpu.pipeline import Proof, Refutation, Unknown, check, load, program
 from tinygpu.simulate.fault import DoubleStore, Race
 from tinygpu.simulate.tolerance import Mismatch
 
 LARGEST = 2_500_000  # characters of an SVG
 WRONG = ROOT / "tests" / "wrong"
+FILES = [path.relative_to(ROOT / "specs").with_suffix("").as_posix() for path in sorted((ROOT / "specs").rglob("*.tgpu"))]
 
 
 def sound(svg: str) -> ElementTree.Element:
@@ -53,10 +55,11 @@ def sound(svg: str) -> ElementTree.Element:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("stem", library.STEMS)
-def test_every_machine_has_a_picture_of_its_partition(stem: str) -> None:
-    machines = {m.name: m for m in reversed(load(ROOT / "specs" / f"{stem}.tgpu").machines)}
-    for machine in [*machines.values()][::-1][:6]:
+@pytest.mark.parametrize("part", [f"{path}/{quarter}" for path in FILES for quarter in range(4)])
+def test_every_machine_has_a_picture_of_its_partition(part: str) -> None:
+    path, _, quarter = part.rpartition("/")
+    machines = {m.name: m for m in reversed(load(ROOT / "specs" / f"{path}.tgpu").machines)}
+    for machine in [*machines.values()][::-1][int(quarter) :: 4]:
         sound(draw(machine).svg)
 
 
@@ -147,6 +150,16 @@ def test_a_fragment_is_one_to_one_and_is_drawn_with_its_numbers() -> None:
     assert str(mma.operand("a").index(Var("lane"), Var("r")))
 
 
+def test_an_instruction_is_drawn_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    out = tmp_path / "wgmma.svg"
+    assert main(["draw", "specs/tensor_cores.tgpu", "wgmma_m64n16k16", "--what", "fragments", "-o", str(out)]) == 0
+    said = out.read_text(encoding="utf-8")
+    sound(said)
+    assert said.count("wgmma_m64n16k16, on sm_90a") == 1  # whatever the dtypes
+    assert "by the 128 lanes of a warpgroup" in said
+
+
 # ── rooflines ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -167,6 +180,13 @@ def test_machines_lie_under_the_roofs() -> None:
 def test_a_roofline_says_that_nothing_is_measured() -> None:
     said = draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="rtx4090", M=512, N=512, K=512, G=2).svg
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
+
+
+def test_a_cpu_has_a_roofline_too() -> None:
+    said = draw(load(ROOT / "specs" / "norm_cpu.tgpu"), "roofline", device="cpu-avx2").svg
+    sound(said)
+    assert "roofline, predicted" in said and "memory, each element once" in said
+    assert refusal(library.machine("norm_cpu", library.library("norm_cpu")[0].name), "roofline").startswith("TG930 ")
 
 
 # ── counterexamples ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,8 +11,8 @@ from tests.draw.watched import watched
 from tests.program import library
 from tinygpu.derive.unpack import unpack
 from tinygpu.pictures import draw
-from tinygpu.pictures.arranged import Timeline, arranged
-from tinygpu.pictures.events import events, slots
+from tinygpu.pictures.arranged import GAP, Placed, Timeline, arranged
+from tinygpu.pictures.events import Event, events, slots
 from tinygpu.pictures.sizes import picture_sizes
 from tinygpu.pictures.timeline import several_turns
 from tinygpu.pipeline import load_text, program
@@ -104,6 +104,21 @@ def test_roles_wait_for_each_other() -> None:
     freed = {p.event.number - p.event.behind: p for p in uses if p.event.kind == "leave"}
     late = [p for p in fills if p.event.kind == "enter" and p.event.number >= 4]
     assert late and all(freed[p.event.number - 4].end <= p.start for p in late)
+
+
+def test_roles_meet_at_a_barrier_and_fill_a_tile_once() -> None:
+    line = line_of(unpack(program(library.machine("attention", "flash_wgmma"))))
+    starts = [[p.start for p in row if p.event.kind == "barrier"] for row in line.placed]
+    assert starts[0] == starts[1] and len(starts[0]) == 1
+    assert starts[0][0] >= max(p.end for row in line.placed for p in row if p.event.kind == "store")
+    assert [held.tile for held in line.held["sQ", 0]] == [0]
+
+
+def test_who_comes_first_to_a_barrier_waits() -> None:
+    barrier = Event("barrier", ())
+    late = Timeline(["a", "b"], placed=[[Placed(Event("load", ()), 0.0, 50.0)], []])
+    assert late.begins(barrier, 1, [[barrier], [barrier]]) == 50.0 + GAP
+    assert late.begins(barrier, 1, [[Event("load", ())], [barrier]]) is None
 
 
 def test_the_picture_says_that_it_is_an_order() -> None:

@@ -22,7 +22,10 @@ WHAT = ("partition", "banks", "fragments", "timeline", "roofline", "counterexamp
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a spec, or - for standard input")
     parser.add_argument(
-        "words", nargs="*", metavar="MACHINE SIZE=VALUE", help="the machine, and sizes (M=96); without them, small ones are chosen"
+        "words",
+        nargs="*",
+        metavar="MACHINE SIZE=VALUE",
+        help="the machine, and sizes (M=96), or small ones are chosen; with --what fragments also an instruction (mma_m16n8k16)",
     )
     parser.add_argument(
         "--what",
@@ -30,14 +33,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="partition",
         help="who has which element (the default), banks of shared memory, fragments of instructions, the order of a pipeline, the roofline, what goes wrong",
     )
-    parser.add_argument("--device", metavar="NAME", help="with --what roofline: h100, a100, rtx4090, … (h100)")
+    parser.add_argument("--device", metavar="NAME", help="with --what roofline: h100, a100, …, cpu-avx512, … (h100)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the SVG goes (standard output)")
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tinygpu.model.instruction import library
     from tinygpu.pictures import draw
     from tinygpu.pictures.drawn import DEVICE
+    from tinygpu.pictures.fragments import of_instruction
 
     if arguments.device and arguments.what != "roofline":
         raise TinygpuError.of(
@@ -46,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     specs, _ = load_sound([arguments.path])
     given, names = words(arguments.words)
     specs, given = pointed([with_machines(spec)[0] for spec in specs], given, names)
-    machines = [machine for _, machine in chosen(specs, names)]
-    picture = draw(machines, arguments.what, arguments.device or DEVICE, **given)
+    if arguments.what == "fragments" and len(names) == 1 and names[0] in library():
+        picture = of_instruction(names[0])
+    else:
+        picture = draw([machine for _, machine in chosen(specs, names)], arguments.what, arguments.device or DEVICE, **given)
     if arguments.output is None or arguments.output == "-":
         sys.stdout.write(picture.svg)
         return PROVED

@@ -16,6 +16,8 @@ from tinygpu.pictures.window import FOLD, Window
 from tinygpu.program.call import TENSOR
 from tinygpu.program.step import Assign, Program
 
+LONG = 12  # characters of a length that is no name
+
 
 def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
     """The title, the terms, what the words in the cells mean, and what is left out."""
@@ -28,14 +30,20 @@ def head(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window,
         said = f"{where}{one.array.name}[{', '.join(map(text, access.index))}]"
         yield said if len(said) < 150 else f"{said[:146]} …"
     if used:
-        yield meaning(program, one, used[0])
+        yield meaning(program, one, used[0], only_turn(one, shown))
         if any(isinstance(s, Assign) and s.pending == TENSOR and one.array.name in tensors(s.value) for s in program.steps):
             yield "a unit copies it in boxes, for which one thread asks; who is named is who does it in the text of the program"
         yield counts(program, one)
     yield from leavings(one, shown, names)
 
 
-def meaning(program: Program, one: Owners, place: int) -> str:
+def only_turn(one: Owners, shown: Window) -> int | None:
+    """The turn of all that is shown, where it is one: then no cell says it."""
+    found = {*shown.of(one.time)[shown.of(one.place) != NONE].tolist()}
+    return found.pop() if len(found) == 1 else None
+
+
+def meaning(program: Program, one: Owners, place: int, turn: int | None) -> str:
     """What the words in a cell stand for, in the user's names."""
     access = one.accesses[place]
     launch, parts = program.launches[access.where.launch], list[str]()
@@ -46,7 +54,8 @@ def meaning(program: Program, one: Owners, place: int) -> str:
     if own := registers(access.where.axes):
         parts.append(f"r: what a thread has, ({', '.join(a.name for a in own)})")
     if loops := turns(access.where.axes):
-        parts.append(f"{turn_letter(one, place)}: turn of ({', '.join(a.name for a in loops)})")
+        names = f"({', '.join(a.name for a in loops)})"
+        parts.append(f"{turn_letter(one, place)}: turn of {names}" if turn is None else f"all in turn {turn} of {names}")
     return "; ".join(parts)
 
 
@@ -77,7 +86,7 @@ def leavings(one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
     """What is not drawn."""
     if (one.place != NONE).any():
         yield from cropped(one, shown)
-    if others := [f"{names[at]} = {f}" for at, f in enumerate(shown.fixed) if at not in (shown.rows, shown.columns)]:
+    if others := [_fixed(one, names, at, f) for at, f in enumerate(shown.fixed) if at not in (shown.rows, shown.columns)]:
         yield f"drawn: the plane of {', '.join(others)}"
     if not one.exact:
         yield "whether it is done is said by data: where it may be, it is drawn"
@@ -85,6 +94,11 @@ def leavings(one: Owners, shown: Window, names: Sequence[str]) -> Iterator[str]:
         yield f"not drawn: {one.array.name}[{', '.join(text(i) for i in one.left[0].index)}]"[:150] + ", whose place is data"
     if not one.stores and not one.left and (one.place == NONE).any():
         yield "grey: nobody reads it"
+
+
+def _fixed(one: Owners, names: Sequence[str], at: int, place: int) -> str:
+    """Where along an axis a plane is."""
+    return f"{place} along {names[at]}" if names[at] == text(one.array.extents[at]) else f"{names[at]} = {place}"
 
 
 def cropped(one: Owners, shown: Window) -> Iterator[str]:
@@ -100,7 +114,7 @@ def cropped(one: Owners, shown: Window) -> Iterator[str]:
 
 
 def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:
-    """The names of an array's axes, as its equation has them, or as the first read of it does where it reads each axis plainly."""
+    """The names of an array's axes, as its equation has them, or as the first read of it does where it reads each axis plainly; else their lengths, as they are declared."""
     for equation in op.equations:
         if equation.target == name:
             return tuple(a.name for a in equation.axes)
@@ -108,7 +122,9 @@ def axes_of(op: Op, name: str, rank: int) -> tuple[str, ...]:
         for term in walk(equation.value):
             if isinstance(term, Read) and term.tensor == name and all(isinstance(i, Var) for i in term.index):
                 return tuple(i.name for i in term.index if isinstance(i, Var))
-    return tuple(f"axis {n}" for n in range(rank)) if rank > 1 else ("…",)
+    declared = next((t for t in op.tensors if t.name == name), None)
+    shape = map(text, declared.shape) if declared else [""] * rank
+    return tuple(extent if 0 < len(extent) < LONG else f"axis {n}" for n, extent in enumerate(shape))
 
 
 def block_word(program: Program) -> str:
@@ -117,6 +133,7 @@ def block_word(program: Program) -> str:
 
 
 def turn_letter(one: Owners, place: int) -> str:
-    """What turns are called in a cell: the loop's own name, where it is short and alone."""
+    """What turns are called in a cell: the loop's own name, where it is short, alone, and nothing else's."""
     loops = turns(one.accesses[place].where.axes)
-    return loops[0].name if len(loops) == 1 and len(loops[0].name) <= 2 else "k"
+    own = len(loops) == 1 and len(loops[0].name) <= 2 and loops[0].name not in ("t", "r", "b", "c")
+    return loops[0].name if own else "k"

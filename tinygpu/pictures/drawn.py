@@ -15,14 +15,16 @@ from tinygpu.cost.measure import measure
 from tinygpu.cost.parts import Unclear
 from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.hardware.arch import CPU, device_named, devices, runs_on
+from tinygpu.hardware.arch import CPU, Device, device_named, devices, runs_on
+from tinygpu.hardware.processor import LEADS, OWN, Processor, processor_named, processors
 from tinygpu.model.machine import Machine
 from tinygpu.pictures.banks import banks
 from tinygpu.pictures.fragments import fragments
 from tinygpu.pictures.paper import Picture
 from tinygpu.pictures.partition import partition
 from tinygpu.pictures.refuted import refuted
-from tinygpu.pictures.roofline import roofline, sizes_of
+from tinygpu.pictures.roofline import roofline
+from tinygpu.pictures.roofs import sizes_of
 from tinygpu.pictures.sizes import picture_sizes
 from tinygpu.pictures.timeline import timeline
 from tinygpu.pipeline import Loaded, Proof, Refutation, Unknown
@@ -30,12 +32,13 @@ from tinygpu.program.step import Program
 
 Drawn: TypeAlias = Loaded | Machine | Proof | Refutation | Unknown
 DEVICE = "h100"  # of a roofline, where nobody names one
+COUNTED = "floating-point operations that are counted"
 KINDS: Mapping[str, str] = {  # and what a machine has not, of which there is none
     "partition": "no tensor whose elements have places that are no data",
     "banks": "no shared memory",
     "fragments": "no instruction that many lanes run together",
-    "timeline": "no tiles in shared memory that a loop fills",
-    "roofline": "no floating-point operations that are counted",
+    "timeline": "no tiles in shared memory",
+    "roofline": f"no {COUNTED}",
     "counterexample": "no case in which it goes wrong",
 }
 
@@ -43,7 +46,7 @@ KINDS: Mapping[str, str] = {  # and what a machine has not, of which there is no
 def draw(what: Drawn | Sequence[Machine], kind: str = "", device: str = DEVICE, **sizes: int) -> Picture:
     """A picture of a machine, or of what is known of it: one of KINDS, of a refutation the counterexample and else the partition, where none is named.
 
-    `sizes` are those of the op (`M=96`); small ones are chosen for the others. A roofline takes several machines, and a `device` (h100, a100, …). Raises TinygpuError: TG930 where the
+    `sizes` are those of the op (`M=96`); small ones are chosen for the others. A roofline takes several machines, and a `device` (h100, a100, …, cpu-avx512). Raises TinygpuError: TG930 where the
     machine has nothing of that kind, TG931 for a kind that is none, TG932 where there is too much to draw, TG933 for sizes that the op does not have or allow, TG934 where several
     machines are given and one is drawn.
     """
@@ -130,20 +133,36 @@ PICTURES: Mapping[
 
 
 def under_roofs(programs: Sequence[Program], device: str, given: Mapping[str, int]) -> Picture:
-    """All machines that run on a device."""
-    found = device_named(device)
+    """All machines that run on a device, or on a CPU as they are laid out for one."""
+    found = processor_named(device) if device.startswith(LEADS) or device.endswith(OWN) else device_named(device)
     if found is None:
-        raise TinygpuError.of("TG905", f"there is no device {device}", help=f"the devices are {', '.join(devices())}")
-    there = [p for p in programs if p.arch != CPU and runs_on(p.arch, found.arch)]
-    known = frozenset[str]().union(*(p.op.sizes for p in there))
+        raise TinygpuError.of(
+            "TG905", f"there is no device {device}", help=f"the devices are {', '.join((*devices(), *processors()))}"
+        )
     named = []
-    for one in there:
-        own = {s: n for s, n in given.items() if s in one.op.sizes or s not in known}
-        named.append((one.machine.title if one.machine else one.name, measure(one, allowed(one, own, sizes_of(one, own)))))
+    known = frozenset[str]().union(*(p.op.sizes for p in programs))
+    for one in programs:
+        if (runs := as_it_runs(one, found)) is not None:
+            own = {s: n for s, n in given.items() if s in one.op.sizes or s not in known}
+            sizes = allowed(one, own, sizes_of(one, own))
+            cost = measure(runs, sizes, found if isinstance(found, Processor) else None)
+            named.append((one.machine.title if one.machine else one.name, cost))
     try:
         return roofline(named, found)
     except Unclear:
-        raise nothing(programs[0].name if len(programs) == 1 else "none of the machines", "roofline") from None
+        who = programs[0].name if len(programs) == 1 else "the spec"
+        title = f"{who} has no machine on {found.name} with {COUNTED}, which a roofline is about"
+        other = ", ".join(name for name in (*devices(), *processors()) if name != device)
+        raise TinygpuError.of("TG930", title, help=f"the other devices are {other}") from None
+
+
+def as_it_runs(program: Program, device: Device | Processor) -> Program | None:
+    """What a device runs for a program; None where it does not run it, or in a way that is not counted."""
+    if not isinstance(device, Processor):
+        return program if program.arch != CPU and runs_on(program.arch, device.arch) else None
+    alone = next(pipeline.singles(program.machine), program) if program.machine else program
+    laid_out = pipeline.on_core(alone)
+    return None if any(launch.block for launch in laid_out.launches) else laid_out
 
 
 def counterexample(what: Drawn | Sequence[Machine]) -> Picture:

@@ -16,8 +16,9 @@ from tinygpu.category.dtype import DTYPE
 from tinygpu.category.node import lift
 from tinygpu.category.term import Term, Var
 from tinygpu.category.to_numpy import evaluate
-from tinygpu.cost.parts import Numbers, Unclear, enumerated
+from tinygpu.cost.parts import WARP, Numbers, Unclear, enumerated
 from tinygpu.model.collective import TOGETHER, WORD, Instruction, Operand
+from tinygpu.model.instruction import shipped
 from tinygpu.pictures.captions import axes_of
 from tinygpu.pictures.paper import HUES, SHADES, WIDE, Picture, caption, edged, inscribed, length, moved, painted, stacked
 from tinygpu.program.call import Applied, Sync
@@ -37,10 +38,23 @@ def fragments(program: Program) -> Picture:
     return stacked(pictures, f"instructions of {program.name}", 40)
 
 
+def of_instruction(name: str) -> Picture:
+    """An instruction that is known everywhere: of those whose elements lie alike, whatever their dtypes, the first. Raises Unclear where there is none of that name."""
+    alike: dict[object, Instruction] = {}
+    for one in shipped(name):
+        alike.setdefault(tuple((o.kind, o.shape, o.places, o.cells, o.lanes, o.across) for o in one.operands), one)
+    if not alike:
+        raise Unclear
+    return stacked([*map(instruction_picture, alike.values())], f"the instruction {name}", 40)
+
+
 def instruction_picture(one: Instruction) -> Picture:
     """The operands of an instruction."""
     line = f"by the {TOGETHER[one.level]} lanes of a {one.level}; t5 r2: what lane 5 has, number 2 of it"
-    marks = [caption(MARGIN, MARGIN + 12, one.name, 15, "b"), caption(MARGIN, MARGIN + 32, line, 11.5, "soft")]
+    marks = [
+        caption(MARGIN, MARGIN + 12, f"{one.name}, on {', '.join(one.archs)}", 15, "b"),
+        caption(MARGIN, MARGIN + 32, line, 11.5, "soft"),
+    ]
     across, top, tall, width = float(MARGIN), MARGIN + 56.0, 0.0, 2 * MARGIN + length(line, 11.5)
     for operand in one.operands:
         picture = operand_picture(one, operand)
@@ -85,7 +99,7 @@ def operand_picture(one: Instruction, operand: Operand) -> Picture:
     longest = max(len(word) for row in labels for each in row for word in each)
     wide, tall = max(22.0, longest * SIZE * WIDE + 6), 14.0 + 10 * (len(labels[0][0]) - 1)
     top = 30 + 15 * len(lines) + 16
-    colours = (lane // 4) % HUES * SHADES + lane % SHADES
+    colours = (lane // 4 + lane // WARP) % HUES * SHADES + lane % SHADES
     cells = [
         *painted(colours, wide, tall),
         edged(np.arange(lane.size).reshape(lane.shape), wide, tall, "line thin"),

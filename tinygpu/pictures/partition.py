@@ -16,7 +16,7 @@ import numpy as np
 from tinygpu.cost.parts import WARP, Unclear, extents_of
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.model.op import Tensor
-from tinygpu.pictures.captions import axes_of, block_word, by_threads, head, turn_letter
+from tinygpu.pictures.captions import axes_of, block_word, by_threads, head, only_turn, turn_letter
 from tinygpu.pictures.owners import NONE, Owners, owners, registers, turns
 from tinygpu.pictures.paper import (
     COLOURS,
@@ -40,7 +40,7 @@ from tinygpu.program.step import Program
 SIZE = 9  # of the words in a cell
 TOLD = 1024  # cells at most that say more when they are pointed at
 LEFT, TOP, MARGIN = 62, 34, 20
-SMALL = 150  # pixels of a small map
+SMALL, LEAST = 150, 32  # pixels of a small map, and how tall it is at least
 
 
 def partition(program: Program, sizes: Mapping[str, int], tensors: Sequence[Tensor] = ()) -> Picture:
@@ -108,17 +108,20 @@ def tensor_picture(program: Program, sizes: Mapping[str, int], one: Owners) -> P
 def label_rows(program: Program, one: Owners, shown: Window) -> list[list[tuple[str, ...]]]:
     """The words of all cells."""
     planes = np.stack([shown.of(v) for v in (one.place, one.block, one.thread, one.register, one.time)], -1)
-    return [[label(program, one, *cell) for cell in row] for row in planes.tolist()]
+    alone = only_turn(one, shown) is not None
+    return [[label(program, one, alone, *cell) for cell in row] for row in planes.tolist()]
 
 
-def label(program: Program, one: Owners, place: int, block: int, thread: int, register: int, time: int) -> tuple[str, ...]:
-    """The words of a cell: who, with which register, in which turn."""
+def label(
+    program: Program, one: Owners, alone: bool, place: int, block: int, thread: int, register: int, time: int
+) -> tuple[str, ...]:
+    """The words of a cell: who, with which register, in which turn, if that is not the same for all."""
     if place == NONE:
         return ()
     access = one.accesses[place]
     who = f"t{thread}" if program.launches[access.where.launch].block else f"{block_word(program)[0]}{block}"
     own = (f"r{register}",) if registers(access.where.axes) else ()
-    return (who, *own, *((f"{turn_letter(one, place)}{time}",) if turns(access.where.axes) else ()))
+    return (who, *own, *((f"{turn_letter(one, place)}{time}",) if turns(access.where.axes) and not alone else ()))
 
 
 def by_lane(thread: Numbers, block: Numbers) -> Numbers:
@@ -194,16 +197,18 @@ def maps(program: Program, sizes: Mapping[str, int], one: Owners, shown: Window)
     inside = block != NONE
     asked = [(f"by {block_word(program)}", block, _hues), ("by warp", np.where(inside, thread // WARP, NONE), _hues)]
     asked += [("by lane", np.where(inside, thread % WARP, NONE), _all), ("by register", register, _all), ("by turn", time, _all)]
-    cell = min(SMALL / max(block.shape), 8.0)
-    across, marks, tall = 0.0, list[str](), cell * block.shape[0]
+    rows, columns = block.shape
+    cell = min(SMALL / max(rows, columns), 8.0)
+    high = max(cell, min(8.0, LEAST / rows))
+    across, marks, tall = 0.0, list[str](), high * rows
     for name, values, how in asked:
         many = len({*values[inside].tolist()})
         if many < 2:
             continue
-        wide = max(cell * block.shape[1], length(f"{name}: 0000", 11))
+        wide = max(cell * columns, length(f"{name}: 0000", 11))
         drawn = [
             caption(0, 10, f"{name}: {many}", 11, "soft"),
-            *moved(0, 16, [*painted(np.where(inside, how(values), NOBODY), cell, cell), edged(block, cell, cell, "ink thin")]),
+            *moved(0, 16, [*painted(np.where(inside, how(values), NOBODY), cell, high), edged(block, cell, high, "ink thin")]),
         ]
         marks += moved(across, 0, drawn)
         across += wide + 22

@@ -11,46 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tinygpu.cost.measure import Cost
-from tinygpu.cost.on_device import bounds, without_caches
 from tinygpu.cost.parts import Unclear
 from tinygpu.hardware.arch import Device
+from tinygpu.hardware.processor import Processor
 from tinygpu.pictures.paper import HUES, SHADES, Picture, caption, length, rule
-from tinygpu.program.step import Program
-from tinygpu.record import dataclass, replace
-from tinygpu.simulate.usual import usual_sizes
+from tinygpu.pictures.roofs import Point, point, roofs
+from tinygpu.record import replace
 from tinygpu.tune.chart import Scale
 
-USUAL = {1: 1 << 22, 2: 2048, 3: 4096}  # a size, by how many there are
 LONGEST = 76  # characters of the names at one place
-MOST = 1 << 26  # elements of an array, where nobody gives its size
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, MARGIN = 900.0, 430.0, 92.0, 40.0, 92.0, 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A machine: operations a byte and a second, if each byte is moved once, and if no cache serves any; the seconds of both, and what keeps it from less."""
-
-    title: str
-    best: tuple[float, float]
-    worst: tuple[float, float] | None
-    seconds: tuple[float, float | None]
-    because: str
-
-
-def sizes_of(program: Program, given: Mapping[str, int]) -> dict[str, int]:
-    """The sizes given, and for the others those at which kernels are usually compared."""
-    op = program.op
-    return usual_sizes(op, given, USUAL.get(len(op.sizes), 128), MOST, program.where) or {s: given.get(s, 128) for s in op.sizes}
-
-
-def point(title: str, cost: Cost, device: Device) -> Point | None:
-    """Where a machine lies; None where it computes no floats, or something of it is data."""
-    flops, found, slow = cost.flops.number, bounds(cost, device), without_caches(cost, device)
-    if not flops or not found or not cost.once:
-        return None
-    least, moved = found[0].seconds, cost.moved
-    worst = (flops / moved, flops / max(least, slow)) if moved and slow else None
-    return Point(title, (flops / cost.once, flops / least), worst, (least, max(least, slow) if slow else None), found[0].what)
 
 
 def together(points: Sequence[Point]) -> list[Point]:
@@ -66,19 +36,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(', ', 1)[0]}, …"
 
 
-def roofs(device: Device, costs: Sequence[Cost]) -> dict[str, float]:
-    """The peaks that some machine could come to, operations a second."""
-    found = {"FP32": float(device.fp32_flops)}
-    clocks = device.multiprocessors * device.clock_hertz
-    for kind, dtype, _ in (row for cost in costs for row in cost.operations):
-        if kind == "tensor" and (each := device.tensor_flops(dtype)):
-            found[f"tensor {dtype}"] = float(each * clocks)
-        if dtype == "f64" and device.fp64_lanes:
-            found["FP64"] = 2.0 * device.fp64_lanes * clocks
-    return found
-
-
-def roofline(named: Sequence[tuple[str, Cost]], device: Device) -> Picture:
+def roofline(named: Sequence[tuple[str, Cost]], device: Device | Processor) -> Picture:
     """The machines, each with its cost, under the roofs of a device. Raises Unclear where none can be placed."""
     points = together([p for title, cost in named if (p := point(title, cost, device))])
     if not points:
@@ -120,7 +78,7 @@ def ceilings(across: Scale, up: Scale, peaks: Mapping[str, float], band: float) 
     yield f'<path class="ink thick" d="M{across(low):.5g} {up(low * band):.5g}L{across(top / band):.5g} {up(top):.5g}"/>'
     middle = (low * (top / band)) ** 0.5
     angle = -57.29578 * _slope(across, up, band, low, top / band)
-    yield f'<text class="m" font-size="11" transform="translate({across(middle) - 6:.5g} {up(middle * band) - 8:.5g}) rotate({angle:.4g})">memory, {band / 1e12:.3g} TB/s</text>'
+    yield f'<text class="m" font-size="11" transform="translate({across(middle) - 6:.5g} {up(middle * band) - 8:.5g}) rotate({angle:.4g})">memory, {band / 1e9:.4g} GB/s</text>'
     for peak in dict.fromkeys(peaks.values()):
         name = ", ".join(n for n, p in peaks.items() if p == peak)
         yield f'<path class="ink thick" d="M{across(peak / band):.5g} {up(peak):.5g}H{across.end:.5g}"/>'
