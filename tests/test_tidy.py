@@ -45,6 +45,7 @@ ORDER = (  # an import may only point to an earlier row, or stay within its own 
     ("validate",),
     ("run",),
     ("pipeline",),
+    ("torch",),
     ("tune",),
     ("report", "commands", "cli", "testing", "__main__", "__init__"),
 )

@@ -17,7 +17,7 @@ from types import ModuleType
 NAME = "tinygpu_runtime"
 FILES = (
     "launch", "choose", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
-    "values", "arithmetic", "floats", "lanes",
+    "values", "arithmetic", "floats", "lanes", "torch_op",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
