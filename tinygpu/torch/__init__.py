@@ -6,13 +6,13 @@ The one idea: torch is a guest here, imported when something is asked for, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from tinygpu import runtime
 
-__all__ = ["register"]
+__all__ = ["compile_backend", "register"]
 
 
 def register(
@@ -30,3 +30,14 @@ def register(
     if isinstance(launcher, ModuleType):
         return ours.torch_ops(launcher, namespace)
     return ours.torch_op(launcher, namespace, name, (backward,) if callable(backward) else tuple(backward))
+
+
+def compile_backend(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+    """A backend of `torch.compile`: `torch.compile(model, backend=tinygpu.torch.compile_backend)`.
+
+    Where a graph has something that a shipped machine is proved to compute, that machine computes it; the rest is run by torch, or compiled by Inductor with
+    `options={"rest": "inductor"}`. TGPU_EXPLAIN=1 prints which, and why. Raises ValueError for other options (TG944).
+    """
+    from tinygpu.torch.backend import compiled
+
+    return compiled(graph, inputs, options)
