@@ -84,7 +84,7 @@ ROWS = (
     Row("linear_silu", "silu(flat(addmm(b, x, t(w))))", layer("linear_silu"), (as_bias,)),
     Row("linear_relu", "relu(flat(addmm(b, x, t(w))))", layer("linear_relu"), (as_bias,)),
     Row("linear", "addmm(b, x, t(w))", layer("linear"), (as_bias,)),
-    Row("linear", "mm(x, t(w))", layer("product")),
+    Row("linear", "mm(x, t(w))", layer("linear_plain")),
     Row("matmul", "mm(A, B)", {"cpu": ("matmul_cpu", "matmul_core")}),
     Row("rms_norm", f"mul(mul(x, {ROOT}), weight)", {"cpu": ("norm_cpu", "norm_core[op=rmsnorm]"), "cuda": ("norm", "norm_block[op=rmsnorm]")}, (over_last, as_columns)),
     Row("layer_norm", "getitem(native_layer_norm(x, shape, weight, bias, eps), 0)", {"cpu": ("norm_cpu", "norm_core[op=layernorm]"), "cuda": ("norm", "norm_block[op=layernorm]")}, (over_one,)),
