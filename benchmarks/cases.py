@@ -146,6 +146,7 @@ FOLDS = (
     Case("causal logsumexp", "logsumexp_one_pass", "log_sum_exp_causal", ROWS, peers.causal_logsumexp, "logsumexp of each x[r, :r + 1]"),
 )  # fmt: skip
 
+HEADS = {"B": 2, "H": 4, "Q": 512, "D": 64, "K": 512, "E": 64}
 PRODUCTS = (
     Case("A @ B, no tiles", "matmul", "matmul", CUBE, peers.product, "A @ B", 0.4, ("matmul_tile",)),
     Case("A @ B", "matmul_shared", "matmul", CUBE, peers.product, "A @ B", 0.4),
@@ -154,6 +155,8 @@ PRODUCTS = (
     Case("A @ B, by hand", "by_hand", "matmul", CUBE, peers.product, "A @ B", 0.4),
     Case("A.T @ B", "matmul_transposed", "matmul_tn", CUBE, peers.transposed_left, "A.T @ B", 0.4),
     Case("A @ B.T", "matmul_transposed", "matmul_nt", CUBE, peers.transposed_right, "A @ B.T", 0.4),
+    Case("attention of heads", "heads", "heads", HEADS, peers_layers.by_heads(peers_theorems.attention), "softmax(scale * q @ k.swapaxes(2, 3)) @ v", draw={"q": packed, "k": packed}),
+    Case("causal attention of heads", "heads", "heads_causal", HEADS, peers_layers.by_heads(peers_theorems.attention_causal), "the same of what is not masked", draw={"q": packed, "k": packed}),
     Case("linear, plain", "layers", "linear_plain", CUBE, peers_layers.linear_plain, "x @ w.T", 0.6),
     Case("linear", "layers", "linear", CUBE, peers_layers.linear, "x @ w.T + b", 0.6),
     Case("linear, ReLU", "layers", "linear_relu", CUBE, peers_layers.followed(peers_layers.relu), "max(x @ w.T + b, 0)", 0.6),

@@ -1,4 +1,4 @@
-"""numpy's way to compute a linear layer, and what follows it, in place.
+"""numpy's way to compute a linear layer, and what follows it, in place; attention head by head.
 
 Comes in: inputs by name, and the output. Goes out: the output, filled. The one idea: what follows is one of the peers that there are, of what the layer has left in the output.
 """
@@ -35,3 +35,13 @@ def followed(after: Callable[[Inputs, Array], None]) -> Callable[[Inputs, Array]
 
 def relu(i: Inputs, y: Array) -> None:
     np.maximum(i["x"], 0, out=y)
+
+
+def by_heads(one: Callable[[Inputs, Array], None]) -> Callable[[Inputs, Array], None]:
+    """Attention of every head, by what computes one, whose scores are not scaled."""
+
+    def every(i: Inputs, o: Array) -> None:
+        for b, h in np.ndindex(i["q"].shape[:2]):
+            one({"q": i["q"][b, h] * i["scale"], "k": i["k"][b, h], "v": i["v"][b, h]}, o[b, :, h])
+
+    return every

@@ -37,6 +37,8 @@ TAKEN: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = 
     "layer_norm": (lambda x, w, b: F.layer_norm(x, w.shape, w, b), lambda n: (torch.randn(7, n), torch.randn(n), torch.randn(n))),
     "softmax": (lambda x: x.softmax(-1), lambda n: (torch.randn(3, 2, n),)),
     "softmax ": (lambda x: torch.softmax(x, 0), lambda n: (torch.randn(n),)),
+    "attention": (lambda *x: F.scaled_dot_product_attention(*(one.transpose(1, 2) for one in x)), lambda n: tuple(torch.randn(2, length, 3, 8) for length in (n, 33, 33))),
+    "attention ": (lambda x: F.scaled_dot_product_attention(*x.permute(2, 0, 3, 1, 4), is_causal=True, scale=0.3), lambda n: (torch.randn(2, n, 3, 2, 16),)),
     "silu_mul": (lambda x, y: y * F.silu(x), lambda n: (torch.randn(n, 3), torch.randn(n, 3))),
     "gelu": (F.gelu, lambda n: (torch.randn(n, 3),)),
     "gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), lambda n: (torch.randn(n, 3),)),
@@ -57,6 +59,10 @@ LEFT: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "linear at addmm: left, because what is added has shape (3, 7)": (
         lambda b, x, w: torch.addmm(b, x, w.t()),
         ((3, 7), (3, 5), (7, 5)),
+    ),
+    "attention at getitem: left, because getitem does not lie as it would be made": (
+        F.scaled_dot_product_attention,
+        ((2, 3, 7, 8),) * 3,
     ),
     "left to eager, because no proved operator of the library computes it: cumsum, sin 2": (
         lambda x: x.sin().sin().cumsum(0),
@@ -125,7 +131,7 @@ def test_a_block_is_that_of_torch(dynamic: bool, capsys: pytest.CaptureFixture[s
             x = torch.randn(shape)
             torch.testing.assert_close(compiled(x), block(x), rtol=1e-4, atol=1e-5)
     said = capsys.readouterr().err
-    for row in ("layer_norm", "rms_norm", "linear_gelu", "linear"):
+    for row in ("layer_norm", "attention", "rms_norm", "linear_gelu", "linear"):
         assert f"  {row} at " in said
 
 

@@ -6,7 +6,7 @@ which arrays may lie anyhow, so what is asked of a graph is what the launcher wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -33,21 +33,24 @@ class Operator:
     def __str__(self) -> str:
         return f"{self.machine} of {self.spec}.tgpu"
 
-    def refuses(self, values: Values, node: Any) -> str:
+    def refuses(self, node: Any, values: Values, axes: Sequence[int]) -> str:
         """Why it does not take what a match has for its inputs, or does not make what the node makes; nothing where it does."""
         for name, taken in self.table["inputs"].items():
             if why := unlike(name, values[name], taken, name in self.table.get("strided", ())):
                 return why
-        if not node.meta["val"].is_contiguous():
-            return f"{node.name} does not lie in rows"
+        made = node.meta["val"]
+        if not (made.permute([axes.index(axis) for axis in range(len(axes))]) if axes else made).is_contiguous():
+            return f"{node.name} does not lie as it would be made"
         return "" if shown(node) is not None else f"no node says what the shape of {node.name} is"
 
-    def placed(self, node: Any, values: Values) -> Any:
-        """The node that makes the same, in front of it: inputs are seen as a matrix or a vector, the output in the node's shape."""
+    def placed(self, node: Any, values: Values, axes: Sequence[int]) -> Any:
+        """The node that makes the same, in front of it: inputs are seen as a matrix or a vector, the output in the node's shape, or with its axes in another order."""
         import torch
 
         given = [viewed(node, values[name], taken) for name, taken in self.table["inputs"].items()]
         made = new(node, self.op, *given)
+        if axes:
+            return new(node, torch.ops.aten.permute.default, made, list(axes))
         if made.meta["val"].dim() == node.meta["val"].dim():
             return made
         return new(node, torch.ops.aten.view.default, made, shown(node))

@@ -36,28 +36,28 @@ class Said:
 
 def rewritten(graph: Any) -> tuple[tuple[Said, ...], Counter[str]]:
     """The graph, changed in place: what is said of its nodes, in order, and how often each operator stands that no row is for."""
-    said, others = list[Said](), Counter[str]()
+    said, others, gone = list[Said](), Counter[str](), set[Any]()
     for node in reversed([node for node in graph.nodes if node.op == "call_function"]):
-        if not node.users and not node.is_impure():  # inside of what was taken before
-            graph.erase_node(node)
+        if node in gone:
             continue
-        found = taken(node)
+        found = taken(node, gone)
         said += found
-        if any(one.taken for one in found):
-            graph.erase_node(node)
-        elif not found and aten_name(node) not in PLUMBING and not hasattr(node.meta.get("val"), "node"):  # which is a size
+        if not found and aten_name(node) not in PLUMBING and not hasattr(node.meta.get("val"), "node"):  # which is a size
             others[aten_name(node) or str(node.target)] += 1
     return tuple(reversed(said)), others
 
 
-def taken(node: Any) -> list[Said]:
-    """What is said of a node: that a row serves it, which is put in its place, or why the first row that it is does not."""
+def taken(node: Any, gone: set[Any]) -> list[Said]:
+    """What is said of a node: that a row serves it, which is put in its place, or why the first row that it is does not. What nobody wants any more is `gone`."""
     left = list[Said]()
     for row in ROWS:
         for match in matches(pattern(row.pattern), node):
             found = serving(row, match, node)
             if isinstance(found, Operator):
-                node.replace_all_uses_with(found.placed(node, dict(match.values)))
+                node.replace_all_uses_with(found.placed(node, row.values(match), row.axes))
+                for inner in (inner for inner in match.inside if not inner.users):
+                    node.graph.erase_node(inner)
+                    gone.add(inner)
                 return [Said(node.name, row.name, str(found))]
             left.append(Said(node.name, row.name, "", found))
     return left[:1]
@@ -74,7 +74,7 @@ def serving(row: Row, match: Match, node: Any) -> Operator | str:
         found = operator_of(*row.machines[device])
     except TinygpuError as error:
         return f"{row.machines[device][1]} is not proved here: {error}"
-    return found.refuses(dict(match.values), node) or found
+    return found.refuses(node, row.values(match), row.axes) or found
 
 
 def wanted_elsewhere(match: Match) -> str:

@@ -52,6 +52,18 @@ def as_bias(match: Match) -> str:
     return "" if tuple(added) == (weights[0],) else f"what is added has shape {tuple(added)}"
 
 
+def few_scores(match: Match) -> str:
+    """The scores of all heads, which the machine keeps in memory, take no more of it than 256 MB."""
+    (batch, heads, queries, _), keys = shape_of(match.of("q")), shape_of(match.of("k"))[2]
+    return "" if batch * heads * queries * keys <= SCORES else "its scores would take more than 256 MB"
+
+
+def scaling(match: Match) -> Any:
+    """What scores are multiplied by: what the graph says, or else 1 / √D."""
+    said, width = match.of("scale"), shape_of(match.of("q"))[-1]
+    return float(width) ** -0.5 if said is None and isinstance(width, int) else said
+
+
 def shape_of(node: Any) -> Any:
     """The shape of what a node makes; that of a number for what is no tensor."""
     return getattr(getattr(node, "meta", {}).get("val"), "shape", ())
@@ -65,6 +77,12 @@ class Row:
     pattern: str
     machines: dict[str, Machine]
     checks: tuple[Check, ...] = ()
+    numbers: tuple[tuple[str, Callable[[Match], Any]], ...] = ()  # inputs that a graph does not say as the op has them
+    axes: tuple[int, ...] = ()  # in which order the axes of the op's output are those of the graph, where it is another one
+
+    def values(self, match: Match) -> dict[str, Any]:
+        """What the inputs of the op are."""
+        return dict(match.values) | {name: number(match) for name, number in self.numbers}
 
 
 def both(spec: str, machine: str) -> dict[str, Machine]:
@@ -77,6 +95,13 @@ def layer(op: str) -> dict[str, Machine]:
     return {"cpu": ("layers", f"layer_core[op={op}]")}
 
 
+def attention(op: str, causal: bool) -> Row:
+    """Attention of all heads, as torch's kernel for CPUs has it: it makes an output in which a place has its heads side by side."""
+    pattern = f"getitem(_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, {causal}, None, scale), 0)"
+    return Row("attention", pattern, {"cpu": ("heads", f"heads_core[op={op}]")}, (few_scores,), (("scale", scaling),), (0, 2, 1, 3))
+
+
+SCORES = 1 << 26
 ROOT = "rsqrt(add(mean(pow(x, 2), dim, True), eps))"  # of the mean square
 ROWS = (
     Row("linear_gelu", "gelu(flat(addmm(b, x, t(w))))", layer("linear_gelu"), (as_bias,)),
@@ -89,6 +114,8 @@ ROWS = (
     Row("rms_norm", f"mul(mul(x, {ROOT}), weight)", {"cpu": ("norm_cpu", "norm_core[op=rmsnorm]"), "cuda": ("norm", "norm_block[op=rmsnorm]")}, (over_last, as_columns)),
     Row("layer_norm", "getitem(native_layer_norm(x, shape, weight, bias, eps), 0)", {"cpu": ("norm_cpu", "norm_core[op=layernorm]"), "cuda": ("norm", "norm_block[op=layernorm]")}, (over_one,)),
     Row("softmax", "_softmax(x, dim, False)", {"cpu": ("softmax_cpu", "softmax_cores"), "cuda": ("softmax", "softmax_rows")}, (over_last,)),
+    attention("heads", False),
+    attention("heads_causal", True),
     Row("silu_mul", "mul(silu(x), y)", both("silu_mul", "silu_mul_v4"), (alike,)),
     Row("gelu", "gelu(x)", both("gelu", "gelu_v4[op=gelu_erf]")),
     Row("gelu_tanh", "gelu(x, 'tanh')", both("gelu", "gelu_v4[op=gelu_tanh]")),
