@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: help demo test nightly tidy golden proofs replay site coverage clean
+.PHONY: help demo test nightly torch tidy golden proofs replay site coverage clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ nightly: .venv/dev  ## every test, every certificate with both solvers and the s
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal --all
 	$(BIN)/tinygpu replay proofs
 	$(BIN)/python -m tests.seeded
+
+torch: .venv-torch/ready  ## what torch is told of launchers, with the torch of the index, in an environment of its own
+	.venv-torch/bin/python -m pytest -q tests/torch
 
 tidy: .venv/dev  ## lint, format and types
 	$(BIN)/ruff check .
@@ -48,7 +51,7 @@ coverage: .venv/dev  ## branch coverage of what is stated and proved; below 95 %
 	  $(COVERED) tinygpu/category tinygpu/obligations tinygpu/proof
 
 clean:  ## remove the environment and everything made
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-torch build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; say PYTHON=/path/to/python" >&2; exit 1; }
@@ -65,4 +68,10 @@ clean:  ## remove the environment and everything made
 
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev,cuda]'
+	@touch $@
+
+.venv-torch/ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; say PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install -e '.[torch]' pytest hypothesis
 	@touch $@

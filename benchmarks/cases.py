@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import peers, peers_gradients, peers_theorems, plain
+from benchmarks import peers, peers_gradients, peers_layers, peers_theorems, plain
 from benchmarks.case import Array, Case, Draw
 
 SIZE = 1 << 24
@@ -146,6 +146,7 @@ FOLDS = (
     Case("causal logsumexp", "logsumexp_one_pass", "log_sum_exp_causal", ROWS, peers.causal_logsumexp, "logsumexp of each x[r, :r + 1]"),
 )  # fmt: skip
 
+HEADS = {"B": 2, "H": 4, "Q": 512, "D": 64, "K": 512, "E": 64}
 PRODUCTS = (
     Case("A @ B, no tiles", "matmul", "matmul", CUBE, peers.product, "A @ B", 0.4, ("matmul_tile",)),
     Case("A @ B", "matmul_shared", "matmul", CUBE, peers.product, "A @ B", 0.4),
@@ -154,6 +155,14 @@ PRODUCTS = (
     Case("A @ B, by hand", "by_hand", "matmul", CUBE, peers.product, "A @ B", 0.4),
     Case("A.T @ B", "matmul_transposed", "matmul_tn", CUBE, peers.transposed_left, "A.T @ B", 0.4),
     Case("A @ B.T", "matmul_transposed", "matmul_nt", CUBE, peers.transposed_right, "A @ B.T", 0.4),
+    Case("attention of heads", "heads", "heads", HEADS, peers_layers.by_heads(peers_theorems.attention), "softmax(scale * q @ k.swapaxes(2, 3)) @ v", draw={"q": packed, "k": packed}),
+    Case("causal attention of heads", "heads", "heads_causal", HEADS, peers_layers.by_heads(peers_theorems.attention_causal), "the same of what is not masked", draw={"q": packed, "k": packed}),
+    Case("linear, plain", "layers", "linear_plain", CUBE, peers_layers.linear_plain, "x @ w.T", 0.6),
+    Case("linear", "layers", "linear", CUBE, peers_layers.linear, "x @ w.T + b", 0.6),
+    Case("linear, ReLU", "layers", "linear_relu", CUBE, peers_layers.followed(peers_layers.relu), "max(x @ w.T + b, 0)", 0.6),
+    Case("linear, GELU", "layers", "linear_gelu", CUBE, peers_layers.followed(peers.gelu_erf), "gelu(x @ w.T + b)", 0.6),
+    Case("linear, GELU by tanh", "layers", "linear_gelu_tanh", CUBE, peers_layers.followed(peers.gelu_tanh), "gelu(x @ w.T + b)", 0.6),
+    Case("linear, SiLU", "layers", "linear_silu", CUBE, peers_layers.followed(peers.silu_mul), "silu(x @ w.T + b)", 0.6),
     Case("A @ B of a view", "views", "product", CUBE, peers.product, "A @ B, where A is X.T", 0.4, draw={"A": turned}),
     Case("scores of heads", "views", "scores", {"B": 2, "L": 512, "H": 8, "D": 64}, lambda i, s: np.matmul(i["q"].swapaxes(1, 2), i["k"].transpose(0, 2, 3, 1), out=s),
          "q @ k.swapaxes(2, 3), of a packed array", draw={"q": packed, "k": packed}),

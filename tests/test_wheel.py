@@ -16,7 +16,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ("tinygpu", "grammar", "docs/errors", "docs/unknown.md", "docs/limits.md", "pyproject.toml", "README.md", "LICENSE")
+SHIPPED = (
+    "tinygpu",
+    "grammar",
+    "specs",
+    "docs/errors",
+    "docs/unknown.md",
+    "docs/limits.md",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +64,7 @@ def test_it_holds_what_it_needs_and_nothing_else(installed):
         "tinygpu/py.typed",
         "tinygpu/grammar/tgpu.lark",
         "tinygpu/grammar/std/functions.tgpu",
+        "tinygpu/specs/layers.tgpu",
         "tinygpu/errors/TG101.md",
         "tinygpu/puzzles/puzzles.toml",
         "tinygpu/puzzles/puzzle_1.tgpu",

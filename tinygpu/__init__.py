@@ -1,6 +1,6 @@
 """tinygpu: a language for tiny, operation-specific GPU machines, each proved for all sizes, then built for CUDA and the CPU.
 
-Comes in: a spec. Goes out: a proof, and a launcher to call: `load(path)`, `check(machine)`, `build(proof)`.
+Comes in: a spec. Goes out: a proof, and a launcher to call: `load(path)`, `check(machine)`, `build(proof)`; a picture: `draw(machine)`.
 The one idea: nothing heavy is imported before it is asked for, so a command starts at once.
 """
 
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["build", "check", "load"]
+__all__ = ["build", "check", "draw", "load"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "draw":
+        from tinygpu.pictures import draw
+
+        return draw
     if name == "load":
         from tinygpu import pipeline
 

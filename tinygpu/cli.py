@@ -1,4 +1,4 @@
-"""The command line: `tinygpu check build run show tune rewrite replay audit explain fmt lsp puzzle new init completion`.
+"""The command line: `tinygpu check build run show draw tune rewrite replay audit explain fmt lsp puzzle new init completion`.
 
 Comes in: arguments. Goes out: an exit code: 0 proved or done, 1 refuted, 2 bad input or usage, 3 unknown.
 The one idea: whatever happens, the user sees a diagnostic and never a traceback (but with `--debug`, which is for us).
@@ -28,6 +28,7 @@ COMMANDS = {
     "build": "write proved machines as Python modules for CUDA and the CPU",
     "run": "build a machine, run it, and compare it with its equation",
     "show": "print a stage of a machine: its work, its program, its kernels, or its cost",
+    "draw": "draw a machine as SVG: who has which element, banks, fragments, a pipeline, a roofline, a counterexample",
     "tune": "search for a faster machine of an op, each proved before it is timed",
     "rewrite": "find ops that are equal and cheaper, and prove them equal",
     "replay": "prove certificates, specs and emitted modules again, with two solvers",

@@ -28,9 +28,9 @@ from tinygpu.proof.check import Refutation as Refutation
 from tinygpu.proof.check import Stated, bounded
 from tinygpu.proof.check import Unknown as Unknown
 from tinygpu.proof.check import Verdict as Verdict
-from tinygpu.proof.kernel import BUDGET, by_itself
+from tinygpu.proof.kernel import BUDGET, by_itself, prove
 from tinygpu.proof.kernel import Proof as Proof
-from tinygpu.record import dataclass, replace
+from tinygpu.record import Pictured, dataclass, replace
 from tinygpu.syntax.parse import parse
 from tinygpu.syntax.tree import File
 
@@ -64,7 +64,7 @@ def stage(name: str, run: Callable[[], T]) -> T:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Pictured):
     """A spec with its text. Machines, choices and pipelines are attributes by name: `spec.matmul_tile`."""
 
     path: str
@@ -76,12 +76,15 @@ class Loaded:
     def machines(self) -> tuple[Machine, ...]:
         return self.spec.machines
 
+    def __repr__(self) -> str:
+        names = dict.fromkeys(one.name for one in (*self.spec.joined, *self.machines))
+        return f"<Loaded {self.path or 'text'}: {', '.join(names) or 'no machine'}>"
+
     def __getattr__(self, name: str) -> Any:
-        made = {one.name: one for one in self.spec.joined}
-        with contextlib.suppress(KeyError):
-            return made[name] if name in made else self.spec.machine(name)
-        known = ", ".join(dict.fromkeys((*made, *(m.name for m in self.machines))))
-        raise AttributeError(f"{self.path} has no machine {name!r}; it has {known}") from None
+        found = {one.name: one for one in (*self.machines[::-1], *self.spec.joined)}
+        if name not in found:
+            raise AttributeError(f"{self!r} has no {name!r}")
+        return found[name]
 
 
 def load_text(text: str, path: str = "") -> Loaded:
@@ -201,8 +204,6 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
 
 
 def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
-    from tinygpu.proof.kernel import prove
-
     found = stage("check", partial(prove, program, budget, enough=1))
     return found if isinstance(found, Proof) else None
 

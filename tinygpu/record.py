@@ -21,6 +21,7 @@ AttributeError: a Point does not change: x
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,6 +48,15 @@ class Field:
     def named(self, name: str, text: str) -> Field:
         self.name, self.type, self.given = name, text, text.startswith("InitVar[")
         return self
+
+
+class Pictured:
+    """A record that a notebook shows as what `tinygpu.pictures` makes of it, which is loaded then: it is downstream of all that it draws."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(import_module("tinygpu.pictures").html(self))
 
 
 def record(

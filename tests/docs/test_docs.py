@@ -26,7 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("tour", "cost", "ci", "puzzles", "from_cuda", "from_triton", "unknown")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("tour", "cost", "ci", "puzzles", "pictures", "from_cuda", "from_triton", "unknown")
+    ),
 ]
 PARSED = [ROOT / "docs" / f"{name}.md" for name in ("language", "library", "mathematics", "architecture", "trust")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -201,5 +201,5 @@ def test_from_python_a_pipeline_is_checked_and_built_as_a_machine_is() -> None:
     assert isinstance(found, Diagnostic) and found.code == "TG555"
     with pytest.raises(pipeline.TinygpuError):
         insisted(found)
-    with pytest.raises(AttributeError, match=r"has no machine 'other'; it has inner, mixer, shifts"):
+    with pytest.raises(AttributeError, match=r"<Loaded mixer\.tgpu: inner, mixer, shifts, .*> has no 'other'"):
         spec.other  # noqa: B018

@@ -7,10 +7,13 @@ The one idea: whatever happened to the cache, the text that was asked for is the
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.conftest import ROOT
 from tinygpu.run import load as cache
 from tinygpu.run.load import load
 from tinygpu.runtime.cubins import _cache_folder, _write_whole
@@ -74,3 +77,20 @@ def test_threads_load_one_module():
     with ThreadPoolExecutor(8) as pool:
         loaded = list(pool.map(lambda _: load("import time; time.sleep(0.05)", "slow"), range(8)))
     assert len(set(map(id, loaded))) == 1
+
+
+def test_what_is_compiled_is_found_by_the_next_process(tmp_path):
+    """Also of a kernel that calls functions of the runtime, and starts several threads."""
+    kernel = (
+        "from tinygpu import runtime\nfrom numba import njit, prange\nexp_f32 = runtime.loaded().exp_f32\n"
+        "@njit(cache=True, parallel=True)\ndef kernel(x):\n    for i in prange(x.size):\n        x[i] = exp_f32(x[i])\n"
+    )
+    (tmp_path / "kernel.txt").write_text(kernel, encoding="utf-8")
+    code = (
+        "import numpy, sys; from tinygpu.run.load import load; made = load(open(sys.argv[1]).read());"
+        "made.kernel(numpy.ones(9, 'f')); print(made.kernel.stats.cache_hits.total() if made.kernel.stats.cache_hits else 0)"
+    )
+    ask = [sys.executable, "-c", code, str(tmp_path / "kernel.txt")]
+    env = {**os.environ, "TINYGPU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    hits = [subprocess.run(ask, env=env, capture_output=True, text=True, check=True).stdout.strip() for _ in range(2)]
+    assert hits == ["0", "1"]

@@ -60,10 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     known_property(arguments)
     if not arguments.paths:
         raise TinygpuError.of("TG905", "the following arguments are required: PATH", help=EXAMPLE)
-    return watch(arguments, check) if arguments.watch else check(arguments)
+    return watch(arguments, check_all) if arguments.watch else check_all(arguments)
 
 
-def check(arguments: argparse.Namespace) -> int:
+def check_all(arguments: argparse.Namespace) -> int:
     """All once: `arguments → exit code`."""
     paths, named, numbers = settled_words(arguments.paths)
     specs, sources, problems = load_all(paths)

@@ -136,14 +136,20 @@ def _sectors(access: Access, here: NDArray[np.bool_], first: Numbers) -> tuple[N
 
 
 def _turns(access: Access, here: NDArray[np.bool_], first: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Lanes are served in groups that move 128 bytes together; a group takes as many turns as one bank has words to give."""
-    together = max(1, min(WARP, GROUP_BYTES // access.bytes))
-    start = first * access.item // WORD_BYTES
-    words = np.stack([np.where(here, start + n, -1) for n in range(max(1, access.bytes // WORD_BYTES))], -1)
-    grouped = np.sort(words.reshape(*words.shape[:2], WARP // together, -1), -1)
+    """A group of lanes takes as many turns as one bank has words to give."""
+    words = words_of_groups(access, here, first)
+    grouped = np.sort(words, -1)
     new = (np.diff(grouped, axis=-1, prepend=-1) != 0) & (grouped >= 0)
     turns = np.max([(new & (grouped % BANKS == bank)).sum(-1) for bank in range(BANKS)], axis=0)
     return turns.sum(-1), -(-distinct(words.reshape(*words.shape[:2], -1)) // BANKS), turns.max(-1)
+
+
+def words_of_groups(access: Access, here: NDArray[np.bool_], first: Numbers) -> Numbers:
+    """Lanes are served in groups that move 128 bytes together: of each group the words of its lanes, lane by lane; -1 where there is none."""
+    together = max(1, min(WARP, GROUP_BYTES // access.bytes))
+    start = first * access.item // WORD_BYTES
+    words = np.stack([np.where(here, start + n, -1) for n in range(max(1, access.bytes // WORD_BYTES))], -1)
+    return np.asarray(words.reshape(*words.shape[:2], WARP // together, -1))
 
 
 def distinct(values: Numbers) -> Numbers:

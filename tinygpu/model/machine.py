@@ -16,7 +16,7 @@ from tinygpu.model.collective import Instruction
 from tinygpu.model.op import Equation, Op, Tensor, put_in
 from tinygpu.model.tile import BLOCK, Sought, Stage
 from tinygpu.model.use import Use
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import Pictured, dataclass, field, replace
 from tinygpu.syntax.tree import Keep, Online, ProgramClause, Reduce
 
 
@@ -77,7 +77,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Pictured):
     """A machine for one op. A machine that serves several ops, params or dtypes is several of these, with the choice in `variant`.
 
     `program` is given for an explicit machine: then its one launch has a work object and no phases, and `program.read` makes the steps. Where parts of it are
@@ -99,6 +99,9 @@ class Machine:
     names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     instructions: tuple[Instruction, ...] = field(default=(), compare=False, repr=False)
     use: Use | None = None
+
+    def __repr__(self) -> str:
+        return f"<Machine {self.heading}>"
 
     @property
     def heading(self) -> str:

@@ -7,7 +7,7 @@ nowhere in the simulator is a weakness of the checker, and is reported as unknow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from tinygpu.category.deadline import Expired, doing
 from tinygpu.category.term import tensors
@@ -17,7 +17,10 @@ from tinygpu.obligations.trace import UNSOLVED
 from tinygpu.program.step import Program
 from tinygpu.proof.kernel import BUDGET, Open, Proof, moot, prove
 from tinygpu.proof.words import in_words, worded
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import Pictured, dataclass, field, replace
+
+if TYPE_CHECKING:  # it loads the simulator
+    from tinygpu.proof.replay import Misbehaviour
 
 T = TypeVar("T")
 LONGEST = 200  # characters of a title
@@ -25,17 +28,19 @@ NOBODY = Gap("", "TG515", "", "")  # what a sentence is of, where only the sente
 
 
 @dataclass(frozen=True, slots=True)
-class Refutation:
-    """The program is wrong: one diagnostic with the smallest case found, and the sizes of it; `left` are the claims that are open."""
+class Refutation(Pictured):
+    """The program is wrong: one diagnostic with the smallest case found, the sizes of it, and what a run `seen` there did, if one was made; `left` are
+    the claims that are open."""
 
     program: Program = field(repr=False)
     diagnostic: Diagnostic
     sizes: tuple[tuple[str, int], ...] = ()
     left: tuple[Open, ...] = field(default=(), repr=False)
+    seen: Misbehaviour | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Pictured):
     """Neither: what could not be proved, and why; `left` are the claims that are open."""
 
     program: Program = field(repr=False)
@@ -96,7 +101,7 @@ def _decided(program: Program, budget: int, left: list[Open]) -> Verdict:
         left[:] = result
         found = find(program, result, budget=budget, known=known)
     if found is not None:
-        return Refutation(program, found.diagnostic, tuple(found.sizes.items()), result)
+        return Refutation(program, found.diagnostic, tuple(found.sizes.items()), result, found.seen)
     from tinygpu.proof.instead import instead
 
     doing("what to write instead", left[0].claim.labels)

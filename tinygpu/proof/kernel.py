@@ -27,7 +27,7 @@ from tinygpu.program.step import Program
 from tinygpu.proof.evident import evident as evident
 from tinygpu.proof.evident import inhabited as inhabited
 from tinygpu.proof.sample import counterpoint
-from tinygpu.record import InitVar, dataclass, field, replace
+from tinygpu.record import InitVar, Pictured, dataclass, field, replace
 
 BUDGET = 20_000_000  # z3's resource units for one claim: a few seconds
 ENOUGH = 24  # open claims
@@ -69,7 +69,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Pictured):
     """Every obligation of `program` is a theorem. Only `prove` makes one, and `Family.at`: then the theorems with `numbers` are of all of them."""
 
     program: Program

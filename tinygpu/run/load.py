@@ -67,7 +67,7 @@ _LOCK = threading.Lock()
 
 def _package() -> ModuleType:
     """The package of all modules that are loaded here: the runtime is in it, as it is beside modules that are built into a folder."""
-    made = sys.modules.setdefault("tinygpu_loaded", ModuleType("tinygpu_loaded"))
+    made = sys.modules.setdefault(runtime.LOADED, ModuleType(runtime.LOADED))
     made.__path__ = []
     setattr(made, runtime.NAME, runtime.loaded())
     return made

@@ -10,14 +10,16 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import sys
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
 
 NAME = "tinygpu_runtime"
+LOADED = "tinygpu_loaded"  # the package of modules that are loaded here
 FILES = (
     "launch", "choose", "chain", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
-    "values", "arithmetic", "floats", "lanes",
+    "values", "arithmetic", "floats", "lanes", "torch_op",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top
 OPENING = '''"""What modules emitted by tinygpu call: their launchers, and names of their kernels. Needs numpy and numba, and nothing of tinygpu.
@@ -59,8 +61,9 @@ def version() -> str:
 
 @cache
 def loaded() -> ModuleType:
-    """The runtime as a module, for modules that are loaded without a file of it beside them."""
-    made = ModuleType(NAME, OPENING.strip('"'))
+    """The runtime as a module, for modules that are loaded without a file of it beside them. It goes by its name in their package, as what numba keeps of kernels is
+    found again by the names of modules."""
+    made = sys.modules[f"{LOADED}.{NAME}"] = ModuleType(f"{LOADED}.{NAME}", OPENING.strip('"'))
     made.__file__ = f"<{NAME} of tinygpu>"
     exec(compile(text(), made.__file__, "exec"), vars(made))
     return made

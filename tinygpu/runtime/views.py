@@ -75,7 +75,8 @@ def _view(
     family, device, pointer, extents, kind, steps, readonly, base = _look(function, name, value, wanted)
     names, size = _HELD[dtype]
     if kind not in names:
-        way = f"Make it with dtype={names[0]!r}" if written else f"Convert it, for example with {name}.astype({names[0]!r})"
+        convert = f"to(torch.{names[0]})" if family == "torch" else f"astype({names[0]!r})"
+        way = f"Make it with dtype={names[0]!r}" if written else f"Convert it, for example with {name}.{convert}"
         _fail(TypeError, "TG802", function, f"{wanted}; its dtype is {kind}. {way}")
     if len(extents) != rank:
         _fail(ValueError, "TG803", function, f"{wanted}; its shape is {tuple(extents)}, of rank {len(extents)} instead of {rank}")
@@ -97,16 +98,28 @@ def _view(
 
 
 _QUICK: dict[type, Any] = {}  # a type of arrays on GPUs that was met: how to look at one with which all is well, and its library
-_KINDS: dict[Any, str] = {}  # dtypes of other libraries that were met, and typestrs: their names
+_KINDS: dict[Any, str] = {}  # dtypes of other libraries that were met, of torch with whether on a GPU, and typestrs: their names
 
 
 def _quick_torch(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
-    """A tensor on a GPU; None, where anything has to be said about it. The same of the two below."""
+    """A tensor; None, where anything has to be said about it. The same of the two below, on a GPU."""
     shape, pointer, (names, size) = value.shape, value.data_ptr(), _HELD[dtype]
-    fits = value.is_cuda and _KINDS.get(value.dtype) in names and len(shape) == rank and not pointer % size
+    fits = _KINDS.get((value.dtype, value.is_cuda)) in names and len(shape) == rank and not pointer % size
     if not fits or not value.is_contiguous() or value.is_neg() or (value.requires_grad and sys.modules[family].is_grad_enabled()):
         return None
-    return _View(name, value, family, value.get_device(), pointer, shape, value.nbytes, False, None)
+    if value.is_cuda:
+        return _View(name, value, family, value.get_device(), pointer, shape, value.nbytes, False, None)
+    return _View(
+        name,
+        value,
+        family,
+        -1,
+        pointer,
+        tuple(shape),
+        value.nbytes,
+        False,
+        (value.detach() if value.requires_grad else value).numpy(),
+    )
 
 
 def _quick_cupy(name: str, value: Any, dtype: str, rank: int, family: str) -> _View | None:
@@ -188,8 +201,9 @@ def _look_torch(function: str, name: str, value: Any) -> tuple[Any, ...]:
     if value.is_neg():
         _fail(TypeError, "TG801", function, f"{name} is negated only when torch reads it. Pass {name}.resolve_neg()")
     kind, steps = str(value.dtype).removeprefix("torch."), _steps(value.shape, None if value.is_contiguous() else value.stride(), 1)
+    if value.is_cuda or (value.device.type == "cpu" and kind not in _OTHERS):
+        _QUICK[type(value)], _KINDS[value.dtype, value.is_cuda] = (_quick_torch, "torch"), kind
     if value.is_cuda:
-        _QUICK[type(value)], _KINDS[value.dtype] = (_quick_torch, "torch"), kind
         return "torch", value.device.index, value.data_ptr(), tuple(value.shape), kind, steps, False, None
     if value.device.type != "cpu":
         _fail(TypeError, "TG801", function, f"{name} is on device {value.device}; only the CPU and CUDA devices are served")
