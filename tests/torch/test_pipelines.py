@@ -43,5 +43,6 @@ def test_a_pipeline_is_one_operator(sizes: tuple[int, int, int]) -> None:
 
 def test_it_is_compiled_into_one_graph() -> None:
     given = [torch.randint(-4, 5, shape).float() for shape in ((6, 9), (9, 3), (3, 9), (9,))]
-    compiled = torch.compile(lambda *given: mixer()(*given, 2.0)[0] * 2, fullgraph=True, backend="aot_eager")
+    op = mixer()
+    compiled = torch.compile(lambda *given: op(*given, 2.0)[0] * 2, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(*given), right(*given, 2.0)[0] * 2)
