@@ -86,6 +86,7 @@ def test_pytest_pages_and_the_shell_find_it(installed):
         *("[console_scripts]", "tinygpu", "=", "tinygpu.cli:console"),
         *("[pygments.lexers]", "tgpu", "=", "tinygpu.report.pygments_lexer:TgpuLexer"),
         *("[pytest11]", "tinygpu.plugin", "=", "tinygpu.plugin"),
+        *("[torch_dynamo_backends]", "tinygpu", "=", "tinygpu.torch:compile_backend"),
     ]
     assert use(installed, "--version").stdout == f"tinygpu {folder.name.removeprefix('tinygpu-').removesuffix('.dist-info')}\n"
 

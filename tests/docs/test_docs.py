@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.pipeline import Proof, Unknown, check, load_text
@@ -79,6 +78,8 @@ def test_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             case "toml":
                 tomllib.loads(block.text)
             case "yaml":
+                import yaml
+
                 assert yaml.safe_load(block.text), where
             case "python" if name:
                 pass

@@ -200,5 +200,5 @@ def test_what_is_proved_is_not_proved_again_by_another_process(tmp_path: Path) -
 
 
 def test_a_machine_that_there_is_not() -> None:
-    with pytest.raises(KeyError, match="has no machine or choice 'none'"):
+    with pytest.raises(KeyError, match="has no machine, choice or pipeline 'none'"):
         shipped.launcher("layers", "none")

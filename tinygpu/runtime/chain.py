@@ -44,7 +44,7 @@ def _calling(spec: _Spec, home: dict[str, Any]) -> Iterator[str]:
     for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _buffers):
         yield from ("        " + line for line in part(spec))
     for call in spec["calls"]:
-        yield f"        home[{call[0] + '_launch'!r}]({', '.join(_called(spec, home[f'{call[0]}_spec'], *call[1:]))})"
+        yield f"        home[{call[0] + '_launch'!r}]({', '.join(_handed(spec, home[f'{call[0]}_spec'], *call[1:]))})"
     yield f"        return {_result(spec)}"
     yield "    return launch"
 
@@ -63,7 +63,7 @@ def _buffer(name: str) -> str:
     return "b_" + name.replace(".", "_")
 
 
-def _called(spec: _Spec, to: _Spec, given: Any, sizes: Any, made: Any, spaces: Any) -> Iterator[str]:
+def _handed(spec: _Spec, to: _Spec, given: Any, sizes: Any, made: Any, spaces: Any) -> Iterator[str]:
     """What a launcher is given, by place."""
     yield from (_named(spec, one) if isinstance(one, str) else repr(one) for one in given)
     yield from (_python(sizes[size]) for size in to["sizes"] if size not in to["solved"])
