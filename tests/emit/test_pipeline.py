@@ -161,6 +161,38 @@ def test_what_no_launcher_takes_is_refused_in_the_name_of_the_pipeline() -> None
         module().mixer(*given, 2, out=(given[0], np.empty(3, np.float32)))  # no output lies in an input
 
 
+def test_on_a_gpu_calls_are_given_places_in_the_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, calls = load(text(), "mixer_watched"), list[tuple[str, list[object]]]()
+    monkeypatch.setattr(made.runtime, "_device_of", lambda pointer: 0)  # which a driver says
+    for name in ("inner", "spreads", "adds", "shifts", "parts"):
+        setattr(made, f"{name}_launch", lambda *given, name=name: calls.append((name, [*map(address, given)])))
+    sizes = dict(zip("TDH", (5, 4, 3), strict=True))
+    x, V, W, b = (on_gpu(k << 20, shape) for k, shape in enumerate(((5, 4), (4, 3), (3, 4), (4,)), 1))
+    out, workspace = (on_gpu(8 << 20, (5, 4)), on_gpu(9 << 20, (5,))), on_gpu(1 << 30, (room(**sizes),), "|u1")
+    assert made.mixer(x, V, W, b, 2, out=out, stream=7, workspace=workspace) is not None
+    lie = {
+        n: (1 << 30) + int(eval(made.runtime._python(at), {f"n_{s}": v for s, v in sizes.items()}))
+        for n, (*_, at) in made.mixer_spec["between"].items()
+    }
+    assert calls == [
+        ("inner", [1 << 20, 2 << 20, 3 << 20, lie["r"], 7, lie["0.arena"]]),
+        ("spreads", [4 << 20, 5, lie["c"], 7]),
+        ("adds", [lie["r"], lie["c"], lie["d"], 7]),
+        ("shifts", [lie["d"], 2, lie["e"], 7]),
+        ("parts", [lie["e"], 9 << 20, 7, next(at for n, at in lie.items() if n.startswith("4."))]),
+        ("adds", [lie["e"], 1 << 20, 8 << 20, 7]),
+    ]  # fmt: skip
+
+
+def on_gpu(pointer: int, shape: tuple[int, ...], typestr: str = "<f4") -> object:
+    held = {"shape": shape, "typestr": typestr, "data": (pointer, False), "strides": None, "version": 3}
+    return type("OnGpu", (), {"__cuda_array_interface__": held})()
+
+
+def address(given: object) -> object:
+    return given.__cuda_array_interface__["data"][0] if hasattr(given, "__cuda_array_interface__") else given
+
+
 EDITS = (
     ("another argument", '("adds", ("r", "c")', '("adds", ("r", "d")'),
     ("another place", '"c": ("f32", ("T", "D"), "', '"c": ("f32", ("T", "D"), "0 + '),

@@ -61,14 +61,29 @@ def _lined(shape: tuple[int, ...], kind: Any) -> Any:
     return held[start : start + length].view(kind).reshape(shape)
 
 
+class _Part:
+    """An array in the memory of another one on a GPU, as launchers look at any: by its address. What it lies in is kept as long as it is."""
+
+    __slots__ = ("__cuda_array_interface__", "owner")
+
+    def __init__(self, owner: Any, pointer: int, shape: tuple[int, ...], typestr: str):
+        self.owner = owner
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": typestr,
+            "data": (pointer, False),
+            "strides": None,
+            "version": 3,
+        }
+
+
 def _laid(arena: _View, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
     """An array of a shape in an array of bytes, which begins at a byte of it."""
-    kind, last = _HELD[dtype][0][0], at + math.prod(shape) * _HELD[dtype][1]
+    names, size = _HELD[dtype]
+    kind = np.dtype(names[-1])  # what numpy has of it
     if arena.device < 0:
-        return arena.base[at:last].view(_numpy_dtype(kind)).reshape(shape)
-    if arena.family == "torch":
-        return arena.owner[at:last].view(getattr(sys.modules["torch"], kind)).view(shape)
-    return arena.owner[at:last].view(_numpy_dtype(kind)).reshape(shape)
+        return arena.base[at : at + math.prod(shape) * size].view(kind).reshape(shape)
+    return _Part(arena.owner, arena.pointer + at, shape, kind.str)
 
 
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:
