@@ -137,7 +137,7 @@ DEFECTS = (
     Defect("a read-only output is written", "runtime/calls.py", "    if view.readonly:", "    if view.readonly is None:", "tests/emit/test_launcher.py"),
     Defect("any runtime is taken", "runtime/__init__.py", 'if getattr(runtime, "VERSION", "") != "{VERSION}":', 'if getattr(runtime, "VERSION", "") == "{VERSION}":', "tests/emit/test_module.py"),
     Defect("any table is read", "validate/launcher.py", "        if key != \"launches\" and repr(value) != repr(wanted[key]):", "        if key == \"launches\" == repr(value):", "tests/validate/test_edits.py"),
-    Defect("a size is read from another extent", "schedule/contract.py", "found.append(Solved(size, tensor.name, axis, *split))", "found.append(Solved(size, tensor.name, 0, *split))", "tests/validate/test_specs.py"),
+    Defect("a size is read from another extent", "model/solved.py", "found.append(Solved(size, tensor.name, axis, *split))", "found.append(Solved(size, tensor.name, 0, *split))", "tests/validate/test_specs.py"),
     Defect("any grid is read", "validate/launcher.py", "            if what and repr(value) != repr(other):", "            if not what and repr(value) != repr(other):", "tests/validate/test_edits.py"),
     # runtime
     Defect("a damaged file of the cache is used", "run/load.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
