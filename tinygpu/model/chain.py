@@ -15,6 +15,7 @@ from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
 from tinygpu.model.joint import bounded, inner, kind, named
 from tinygpu.model.problems import Problems, counted
+from tinygpu.model.scope import Scope
 from tinygpu.model.served import Served
 from tinygpu.model.source import source
 from tinygpu.record import dataclass, field, replace
@@ -56,7 +57,7 @@ def chain_of(pipeline: tree.Pipeline, file: tree.File, served: Served, constants
     """`tree.Pipeline → Chain`; None after a message."""
     before, links = len(problems), Links(pipeline, file, served, constants, problems)
     links.declare()
-    if not all(map(links.call, pipeline.calls)):  # what follows would say the same
+    if len(problems) > before or not all(map(links.call, pipeline.calls)):  # what follows would say the same
         return None
     links.finish()
     where = tuple(dict.fromkeys((*pipeline.where, *(w for step in links.steps for w in links.put(step, step.op.where)))))
@@ -85,6 +86,8 @@ class Links:
         made = (name.name for turned in self.pipeline.calls for name in turned.made)
         self.taken = named(self.pipeline.inputs, self.pipeline.outputs, self.pipeline.where) | {*made} | self.constants
         self.known = {t.name: t for t in self.pipeline.inputs}
+        for one in (*self.pipeline.inputs, *self.pipeline.outputs):
+            Scope(self.problems).dtype(one.dtype, one.span)
         for one in (t for t in self.pipeline.outputs if t.inplace):
             self.problems.say("TG192.inplace", one.span, name=one.name, other=one.inplace)
 
