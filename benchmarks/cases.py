@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks import peers, peers_gradients, peers_layers, peers_theorems, plain
 from benchmarks.case import Array, Case, Draw
+from benchmarks.peers_transformer import TRANSFORMER
 
 SIZE = 1 << 24
 SIDE = 1 << 12
@@ -288,11 +289,12 @@ THEOREMS = (  # machines via a theorem against the side that they serve
     Case("softmax backward, via its product", "theorems", "softmax_jacobian", SMALL_ROWS, peers_theorems.softmax_backward, "y * (dy - (y*dy).sum())"),
 )  # fmt: skip
 
-CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA, *THEOREMS)
+CASES = (*ELEMENTS, *NORMS, *FOLDS, *PRODUCTS, *WINDOWS, *DATA, *THEOREMS, *TRANSFORMER)
 
 EACH_COLUMN = (
     "a thread owns a column of the values, so the exponentials of a row of scores are computed once for each of them, not once"
 )
 WHY: dict[str, str] = {
+    "heads_tiles": "threads that work together are run one after the other; for arrays of a CPU there is heads_core",
     **{f"attend_{who}[op={op}]": EACH_COLUMN for who in ("thread", "split") for op in ("attend", "attend_causal")},
 }

@@ -60,7 +60,7 @@ def test_every_module_is_imported(system):
     platform, modules, names = SYSTEMS[system]
     # of others what they need is imported before it is hidden
     code = (
-        "import numpy, z3, lark, sympy, numba, pytest, subprocess, tempfile, pathlib, shutil, multiprocessing.connection\n"
+        "import asyncio, numpy, z3, lark, sympy, numba, pytest, subprocess, tempfile, pathlib, shutil, multiprocessing.connection\n"
         + HIDE.format(platform=platform, modules=modules, names=names, apart=APART)
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

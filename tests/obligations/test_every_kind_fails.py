@@ -19,13 +19,15 @@ from tests.obligations.texts import COPY
 from tests.obligations.texts import program as by_hand
 from tests.program.library import program as made
 from tinygpu.category.layout import Layout
-from tinygpu.category.term import Axis, Term, Var
+from tinygpu.category.term import Axis, Const, Term, Var
+from tinygpu.derive.arena import LINE, arena_of
 from tinygpu.derive.wide import wide_accesses
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.obligations import claims_of_family, memory, storage, store, width
 from tinygpu.obligations.choice import claims_of_choice, taken
 from tinygpu.obligations.dataflow import execute
 from tinygpu.obligations.obligation import Claim
+from tinygpu.obligations.pipeline import claims_of_pipeline
 from tinygpu.obligations.trace import Trace
 from tinygpu.pipeline import load, load_text, program
 from tinygpu.program.step import Array, For, If, Program
@@ -97,6 +99,15 @@ def column_major(shape: tuple[Term, ...], index: tuple[Term, ...]) -> Term:
     return index[1] * shape[1] + index[0]
 
 
+CHAIN = """op add(x: f32[n], y: f32[n]) -> (z: f32[n]) { z[i] = x[i] + y[i] }
+machine adds : add { work grid = (g), block = (t: 32)
+  compute i = (g, t) }
+pipeline chain(x: f32[n]) -> (z: f32[n]) { a = add(x, x)
+  b = add(x, x)
+  z = add(a, b) }
+"""
+
+
 def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     """Claims about what the program cannot say, and the functions that set memory out would have to get wrong."""
     reading, many, _ = by_python()
@@ -105,6 +116,13 @@ def asked_alone(watch: pytest.MonkeyPatch) -> Iterator[Claim]:
     for path in sorted((ROOT / "tests" / "wrong").glob("TG55[1-4]*.tgpu")):
         for choice in load_text(path.read_text(encoding="utf-8")).spec.choices:
             yield from (*claims_of_choice(choice), *taken(choice))
+    for path in sorted((ROOT / "tests" / "wrong").glob("TG55[56]*.tgpu")):
+        for pipeline in load_text(path.read_text(encoding="utf-8")).spec.pipelines:
+            arena = arena_of(pipeline)
+            yield from claims_of_pipeline(pipeline, arena)
+            yield from claims_of_pipeline(pipeline, replace(arena, bytes=arena.bytes - LINE))
+    (chain,) = load_text(CHAIN).spec.pipelines
+    yield from claims_of_pipeline(chain, replace(arena_of(chain), offsets=(Const(0), Const(0))))
     yield from storage.limits(many, Trace())
     yield from storage.storage(with_layout(Layout(pad=-1)), Trace())
     yield from storage.storage(with_layout(Layout(swizzle=(3, 0, 0))), Trace())
