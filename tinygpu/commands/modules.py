@@ -106,6 +106,7 @@ def joined_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[
                     tree.File((*file.declarations, declared)), every, monoids_of(file, {}, problems), set(), ()
                 )
                 callees += pipelines_of(file, chains, every, tuple(callees), {}, problems)[1]
+                file = replace(file, declarations=tuple(d for d in file.declarations if d is not declared))
         if len(callees) == before:
             return None
     known = [judged(one) for one in callees if not isinstance(one, Machine)]

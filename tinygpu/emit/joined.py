@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygpu.category.term import text
+from tinygpu.category.text import claimed
 from tinygpu.derive.arena import Arena
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.model.choice import Choice
@@ -32,7 +33,11 @@ def joined_of(machines: Sequence[Machine], joined: Sequence[Covered | Linked], n
                 cases = tuple((b.where, called[b.machine.title, b.machine.op.name]) for b in choice.branches)
                 found.append(Cases(Program(name, choice.op, ()), cases))
             case Linked(pipeline=pipeline, arena=arena):
-                spaces = (Array("arena", "u8", (arena.bytes,), WORKSPACE),) if arena.buffers else ()
+                spaces = (
+                    (Array(claimed("arena", {t.name for t in pipeline.op.tensors}), "u8", (arena.bytes,), WORKSPACE),)
+                    if arena.buffers
+                    else ()
+                )
                 calls = tuple(_invoked(n, c, arena, called[c.to.title, c.to.op.name]) for n, c in enumerate(pipeline.calls))
                 between = {key(b.name, b.owner): (b.dtype, b.shape, arena.at(b)) for b in arena.buffers}
                 found.append(Calls(Program(name, pipeline.op, (), workspaces=spaces), between, calls))

@@ -13,6 +13,7 @@ from typing import Any
 
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
+from tinygpu.model.given import called, number, put, takes
 from tinygpu.model.joint import bounded, inner, kind, named
 from tinygpu.model.problems import Problems, counted
 from tinygpu.model.scope import Scope
@@ -60,10 +61,13 @@ def chain_of(pipeline: tree.Pipeline, file: tree.File, served: Served, constants
     if len(problems) > before or not all(map(links.call, pipeline.calls)):  # what follows would say the same
         return None
     links.finish()
+    if len(problems) > before:
+        return None
+    lines = (*links.lines, *links.handed_on())
     where = tuple(dict.fromkeys((*pipeline.where, *(w for step in links.steps for w in links.put(step, step.op.where)))))
     outputs = tuple(replace(t, inplace="") for t in pipeline.outputs)
-    op = tree.Op(pipeline.name, pipeline.inputs, outputs, tuple(links.lines), where, span=pipeline.span)
-    return Chain(pipeline, tuple(links.steps), op, tuple(links.declared())) if len(problems) == before else None
+    op = tree.Op(pipeline.name, pipeline.inputs, outputs, lines, where, span=pipeline.span)
+    return Chain(pipeline, tuple(links.steps), op, tuple(links.declared()))
 
 
 @dataclass(slots=True)
@@ -80,11 +84,17 @@ class Links:
     steps: list[Step] = field(default_factory=list)
     lines: list[Any] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    own: dict[tree.Turned, dict[str, str]] = field(default_factory=dict)
+    again: dict[str, str] = field(default_factory=dict)
 
     def declare(self) -> None:
         """The inputs. No output of a pipeline lies in an input, which later calls may still read."""
         made = (name.name for turned in self.pipeline.calls for name in turned.made)
-        self.taken = named(self.pipeline.inputs, self.pipeline.outputs, self.pipeline.where) | {*made} | self.constants
+        said = [one for turned in self.pipeline.calls for one in turned.given]
+        self.taken = named(self.pipeline.inputs, self.pipeline.outputs, self.pipeline.where, said) | {*made} | self.constants
+        read = {one.name for one in said if isinstance(one, tree.Name)}
+        self.again = {t.name: claimed(f"{t.name}_made", self.taken) for t in self.pipeline.outputs if t.name in read}
+        self.taken |= {*self.again.values()}
         self.known = {t.name: t for t in self.pipeline.inputs}
         for one in (*self.pipeline.inputs, *self.pipeline.outputs):
             Scope(self.problems).dtype(one.dtype, one.span)
@@ -124,10 +134,16 @@ class Links:
         kinds = [self.kind_of(one) for one in given]
         if None in kinds:
             return None
-        for name, op in ops:
-            wanted = [(t.dtype, None if t.shape is None else len(t.shape)) for t in op.inputs]
-            if all(k == w or (k == ("", None) and w[1] is None) for k, w in zip(kinds, wanted, strict=True)):
-                return name, op
+        fit = [(name, op) for name, op in ops if all(takes(t, k) for t, k in zip(op.inputs, kinds, strict=True))]
+        ends = {t.name: t.dtype for t in self.pipeline.outputs}
+        if len(fit) > 1:  # what is declared of an output tells, too
+            makes = [[ends.get(n.name, t.dtype) == t.dtype for n, t in zip(turned.made, op.outputs, strict=True)] for _, op in fit]
+            fit = [one for one, right in zip(fit, makes, strict=True) if all(right)]
+        if len(fit) == 1:
+            return fit[0]
+        if fit:
+            say("TG192.several", turned.span, first.span, name=turned.op.name, known=[name for name, _ in fit])
+            return None
         shown = (", ".join(self.shown(one) for one in given), ", ".join(f"{t.name}: {kind(t)}" for t in first.inputs))
         say("TG192.other", turned.span, first.span, name=turned.op.name, given=shown[0], wanted=shown[1])
         return None
@@ -135,7 +151,7 @@ class Links:
     def kind_of(self, given: tree.Expr) -> tuple[str, int | None] | None:
         """The dtype and the number of axes of what is given; of a number no dtype, and None for none; None after a message."""
         match given:
-            case tree.Number() | tree.Unary("-", tree.Number()):
+            case tree.Number() | tree.Unary("-", tree.Number()) | tree.Name("true" | "false"):
                 return "", None
             case tree.Name(name) if name in self.known:
                 self.read.add(name)
@@ -158,13 +174,13 @@ class Links:
         told: dict[str, tree.Expr] = {}
         pairs: list[tuple[tree.Expr, tree.Expr]] = []
         for one, there in zip(op.inputs, given, strict=True):
-            shape = self.known[there.name].shape if isinstance(there, tree.Name) else None
+            shape = self.known[there.name].shape if isinstance(there, tree.Name) and there.name in self.known else None
             for extent, is_there in zip(one.shape or (), shape or (), strict=True):
                 if isinstance(extent, tree.Name) and extent.name not in self.constants and extent.name not in told:
                     told[extent.name] = is_there
                 else:
                     pairs.append((extent, is_there))
-        said = {one.name: one.value for one in turned.given if isinstance(one, tree.Naming)}
+        said: dict[str, tree.Expr] = {}
         sizes = dict.fromkeys(size for i in self.served[op.name] or () if i.op.name == name for size in i.op.sizes)
         for naming in (n for n in turned.given if isinstance(n, tree.Naming)):
             if naming.name in told:
@@ -173,6 +189,10 @@ class Links:
             if naming.name not in sizes:
                 self.problems.say("TG192.size", naming.span, near=sizes, name=naming.name, op=op.name, known=[*sizes] or ["none"])
                 return None
+            if naming.name in said:
+                self.problems.say("TG192.told", naming.span, name=naming.name, op=op.name, extent=format_expr(said[naming.name]))
+                return None
+            said[naming.name] = naming.value
         for size in sizes:
             if size not in told and size not in said:
                 self.problems.say("TG192.untold", turned.span, op.span, name=size, op=op.name)
@@ -185,7 +205,10 @@ class Links:
         """Whether arrays lie in rows where that is wanted, and only inputs of the pipeline are promised anything of."""
         speaks, mine = named(op.where), {t.name for t in self.pipeline.inputs}
         for one, there in zip(op.inputs, given, strict=True):
-            name = there.name if isinstance(there, tree.Name) else ""
+            name = there.name if isinstance(there, tree.Name) and there.name in self.known else ""
+            if not name and number(there, one.dtype) is None:
+                self.problems.say("TG192.number", there.span, one.span, value=format_expr(there), dtype=one.dtype)
+                return False
             if name and self.known[name].strided and not one.strided:
                 self.problems.say("TG192.strided", there.span, one.span, name=name, op=op.name)
                 return False
@@ -196,9 +219,15 @@ class Links:
 
     def put(self, step: Step, part: Any) -> Any:
         """A part of the called op in the names of the pipeline."""
-        mine = {t.name: there for t, there in zip(step.op.inputs, step.given, strict=True)}
-        mine |= {t.name: made for t, made in zip(step.op.outputs, step.turned.made, strict=True)}
-        return put(part, {**mine, **step.sizes})
+        mine = {t.name: self.term(there, t.dtype) for t, there in zip(step.op.inputs, step.given, strict=True)}
+        mine |= {t.name: self.term(made, t.dtype) for t, made in zip(step.op.outputs, step.turned.made, strict=True)}
+        return put(rewritten(part, lambda node: called(node, self.own[step.turned])), {**mine, **step.sizes})
+
+    def term(self, given: tree.Expr, dtype: str) -> tree.Expr:
+        """What is given, as equations say it: a number with its dtype; an output that is read again by the name that it has until then."""
+        if isinstance(given, tree.Name):
+            return replace(given, name=self.again.get(given.name, given.name))
+        return tree.Call(dtype, (given,), span=given.span)
 
     def equations(self, step: Step) -> Iterator[Any]:
         """The lines of the called op, whose own names give way."""
@@ -207,10 +236,20 @@ class Links:
         public = {t.name for t in (*op.inputs, *op.outputs)} | step.sizes.keys() | self.constants
         own = {name: claimed(f"{out}_{name}", self.taken | public) for name in inner(op)}
         self.taken |= {*own.values()}
-        indices = named(lines) - public - own.keys()
+        indices = named(lines, op.where) - public - own.keys()
         own |= {name: claimed(name, self.taken | public) for name in sorted(indices & self.taken)}
+        self.own[step.turned] = own
         for line in lines:
-            yield self.put(step, rewritten(line, lambda node: called(node, own)))
+            yield self.put(step, line)
+
+    def handed_on(self) -> Iterator[Any]:
+        """Outputs that later calls read: as each is, so is what it was until then."""
+        for name, until in self.again.items():
+            shape = self.known[name].shape or ()
+            index = tuple(tree.Name(claimed(f"i{n}", self.taken)) for n in range(len(shape)))
+            bounds = tuple(tree.Binary("<", i, extent) for i, extent in zip(index, shape, strict=True))
+            span = self.known[name].span
+            yield tree.Equation((tree.Cell(name, bounds, span=span),), tree.Cell(until, index, span=span), span=span)
 
     def declared(self) -> Iterator[tuple[tree.Expr, tree.Expr]]:
         """The extents of outputs as they are made, and as they are declared."""
@@ -230,19 +269,10 @@ class Links:
                 self.problems.say("TG192.unmade", one.span, name=one.name)
             elif (made.dtype, len(made.shape or ())) != (one.dtype, len(one.shape or ())):
                 self.problems.say("TG192.output", one.span, made.span, name=one.name, made=kind(made), wanted=kind(one))
+            elif one.strided and not self.laid_anywhere(one.name):
+                self.problems.say("TG192.laid", one.span, made.span, name=one.name)
 
-
-def called(node: Any, names: Mapping[str, str]) -> Any:
-    """A node with another name, whatever has one."""
-    match node:
-        case tree.View(name, tensor):
-            return replace(node, name=names.get(name, name), tensor=names.get(tensor, tensor))
-        case tree.Name(name) | tree.Cell(name) | tree.Naming(name) | tree.Binder(name) if name in names:
-            return replace(node, name=names[name])
-    return node
-
-
-def put(part: Any, terms: Mapping[str, tree.Expr]) -> Any:
-    """A part of a tree with what stands for each name; of a cell that is the name of a tensor."""
-    names = {name: one.name for name, one in terms.items() if isinstance(one, tree.Name)}
-    return rewritten(part, lambda node: terms.get(node.name, node) if isinstance(node, tree.Name) else called(node, names))
+    def laid_anywhere(self, name: str) -> bool:
+        """Whether the op that makes an output takes an array for it with any strides."""
+        every = ((made.name, t.strided) for step in self.steps for made, t in zip(step.turned.made, step.op.outputs, strict=True))
+        return dict(every)[name]

@@ -15,6 +15,7 @@ from tinygpu.category.term import Const, Term, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.chain import Chain, Step
 from tinygpu.model.choice import Choice
+from tinygpu.model.given import number
 from tinygpu.model.lemma import Lemma
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
@@ -132,20 +133,13 @@ def _call(step: Step, callees: Sequence[Machine | Choice | Pipeline], scope: Sco
     to = _callee(step, callees, scope.problems)
     sizes = tuple((size, index(extent, scope)) for size, extent in step.sizes.items())
     agreements = tuple((index(wanted, scope), index(there, scope)) for wanted, there in step.pairs)
-    given = tuple(_given(one, t.dtype) for one, t in zip(step.given, step.op.inputs, strict=True))
+    numbers = [number(one, t.dtype) for one, t in zip(step.given, step.op.inputs, strict=True)]
+    given = tuple(
+        one.name if n is None and isinstance(one, tree.Name) else Const(0 if n is None else n, t.dtype)
+        for one, n, t in zip(step.given, numbers, step.op.inputs, strict=True)
+    )
     made = tuple(one.name for one in step.turned.made)
     return Call(to, given, made, sizes, step.said, agreements, step.turned.span) if to else None
-
-
-def _given(one: tree.Expr, dtype: str) -> str | Const:
-    match one:
-        case tree.Name(name):
-            return name
-        case tree.Number(number):
-            return Const(float(number) if "f" in dtype else int(number, 0), dtype)
-        case tree.Unary("-", tree.Number(number)):
-            return Const(-float(number) if "f" in dtype else -int(number, 0), dtype)
-    raise AssertionError("a tensor or a number")
 
 
 def _callee(step: Step, callees: Sequence[Machine | Choice | Pipeline], problems: Problems) -> Machine | Choice | Pipeline | None:

@@ -60,7 +60,12 @@ def _agrees(agreements: tuple[Agreement, ...], label: Label, known: tuple[Term, 
 
 def _allowed(call: Call, known: tuple[Term, ...]) -> Iterator[Obligation]:
     sizes = dict(call.sizes)
-    for part in (substitute(p, sizes) for guard in call.needs for p in conjuncts(guard) if not of_data(p)):
+    whole = (
+        apply("ge", extent, 0)
+        for size, extent in call.sizes
+        if size in call.said and min(polynomial(extent).values(), default=0) < 0
+    )
+    for part in (*whole, *(substitute(p, sizes) for guard in call.needs for p in conjuncts(guard) if not of_data(p))):
         if part not in known:
             said, title = f"where {call.to.title} is called, {text(part)}", f"{call.to.title} may not be called with"
             label = Label(call.span, f"it may be called where {text(part)}")

@@ -31,7 +31,7 @@ def chain(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
     name = spec["name"]
 
     def first(*given: Any) -> Any:
-        home[f"{name}_launch"] = call = _compiled(name, _calling(spec, home))(home)
+        home[f"{name}_launch"] = call = _compiled(name, _calling(spec, home))(home, spec["promises"])
         return call(*given)
 
     return first
@@ -39,7 +39,7 @@ def chain(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
 
 def _calling(spec: _Spec, home: dict[str, Any]) -> Iterator[str]:
     """The text of it, in the names of launchers; `b_` are values between calls."""
-    yield "def made(home):"
+    yield "def made(home, promises):"
     yield f"    def launch({', '.join(_arguments(spec, 'workspace'))}):"
     for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _buffers):
         yield from ("        " + line for line in part(spec))
@@ -52,11 +52,16 @@ def _calling(spec: _Spec, home: dict[str, Any]) -> Iterator[str]:
 def _buffers(spec: _Spec) -> Iterator[str]:
     """What the calls are given, `a_` inputs and outputs: of a CPU arrays of numpy, whoever's they are, since these are looked at soonest."""
     arrays = [name for name, (_, shape) in (spec["inputs"] | spec["outputs"]).items() if shape is not None]
-    for held, where in (("base", "if first.device < 0:"), ("owner", "else:")):
+    for held, where in (("base", f"if v_{next(iter(spec['outputs']))}.device < 0:"), ("owner", "else:")):
         yield where
         yield from (f"    a_{name} = v_{name}.{held}" for name in arrays)
+    (arena,) = spec["workspaces"] or ("",)
+    if arena:
+        yield f"if v_{arena}.pointer % 16:"
+        said = f"the workspace {arena} has to begin at a multiple of 16 bytes. Leave out workspace= to have it made"
+        yield f"    _fail(ValueError, 'TG813', {spec['name']!r}, {said!r})"
     for name, (dtype, shape, at) in spec["between"].items():
-        yield f"{_buffer(name)} = _laid(v_arena, {_python(at)}, {dtype!r}, {_extents(shape)})"
+        yield f"{_buffer(name)} = _laid(v_{arena}, {_python(at)}, {dtype!r}, {_extents(shape)})"
 
 
 def _buffer(name: str) -> str:
