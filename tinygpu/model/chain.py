@@ -13,7 +13,7 @@ from typing import Any
 
 from tinygpu.category.text import claimed
 from tinygpu.diagnostic import Span
-from tinygpu.model.given import called, number, put, takes
+from tinygpu.model.given import literal_of, put, takes, with_name
 from tinygpu.model.joint import bounded, inner, kind, named
 from tinygpu.model.problems import Problems, counted
 from tinygpu.model.scope import Scope
@@ -206,7 +206,7 @@ class Links:
         speaks, mine = named(op.where), {t.name for t in self.pipeline.inputs}
         for one, there in zip(op.inputs, given, strict=True):
             name = there.name if isinstance(there, tree.Name) and there.name in self.known else ""
-            if not name and number(there, one.dtype) is None:
+            if not name and literal_of(there, one.dtype) is None:
                 self.problems.say("TG192.number", there.span, one.span, value=format_expr(there), dtype=one.dtype)
                 return False
             if name and self.known[name].strided and not one.strided:
@@ -221,7 +221,7 @@ class Links:
         """A part of the called op in the names of the pipeline."""
         mine = {t.name: self.term(there, t.dtype) for t, there in zip(step.op.inputs, step.given, strict=True)}
         mine |= {t.name: self.term(made, t.dtype) for t, made in zip(step.op.outputs, step.turned.made, strict=True)}
-        return put(rewritten(part, lambda node: called(node, self.own[step.turned])), {**mine, **step.sizes})
+        return put(rewritten(part, lambda node: with_name(node, self.own[step.turned])), {**mine, **step.sizes})
 
     def term(self, given: tree.Expr, dtype: str) -> tree.Expr:
         """What is given, as equations say it: a number with its dtype; an output that is read again by the name that it has until then."""

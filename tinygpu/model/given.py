@@ -22,10 +22,10 @@ def takes(one: tree.TensorDecl, given: tuple[str, int | None] | None) -> bool:
     return given == (one.dtype, rank) or (given == ("", None) and rank is None)
 
 
-def number(given: tree.Expr, dtype: str) -> float | int | bool | None:
+def literal_of(given: tree.Expr, dtype: str) -> float | int | bool | None:
     """The number that is written, if a dtype has it; a float may be rounded to it.
 
-    >>> number(tree.Number("0x10"), "f32"), number(tree.Number("1e3"), "i32"), number(tree.Number("256"), "u8"), number(tree.Name("true"), "bool")
+    >>> literal_of(tree.Number("0x10"), "f32"), literal_of(tree.Number("1e3"), "i32"), literal_of(tree.Number("256"), "u8"), literal_of(tree.Name("true"), "bool")
     (16.0, 1000, None, True)
     """
     match given:
@@ -45,7 +45,7 @@ def number(given: tree.Expr, dtype: str) -> float | int | bool | None:
     return int(value) if whole else None
 
 
-def called(node: Any, names: Mapping[str, str]) -> Any:
+def with_name(node: Any, names: Mapping[str, str]) -> Any:
     """A node with another name, whatever has one."""
     match node:
         case tree.View(name, tensor):
@@ -58,4 +58,4 @@ def called(node: Any, names: Mapping[str, str]) -> Any:
 def put(part: Any, terms: Mapping[str, tree.Expr]) -> Any:
     """A part of a tree with what stands for each name; of a cell that is the name of a tensor."""
     names = {name: one.name for name, one in terms.items() if isinstance(one, tree.Name)}
-    return rewritten(part, lambda node: terms.get(node.name, node) if isinstance(node, tree.Name) else called(node, names))
+    return rewritten(part, lambda node: terms.get(node.name, node) if isinstance(node, tree.Name) else with_name(node, names))

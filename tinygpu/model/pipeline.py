@@ -15,7 +15,7 @@ from tinygpu.category.term import Const, Term, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.chain import Chain, Step
 from tinygpu.model.choice import Choice
-from tinygpu.model.given import number
+from tinygpu.model.given import literal_of
 from tinygpu.model.lemma import Lemma
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
@@ -133,7 +133,7 @@ def _call(step: Step, callees: Sequence[Machine | Choice | Pipeline], scope: Sco
     to = _callee(step, callees, scope.problems)
     sizes = tuple((size, index(extent, scope)) for size, extent in step.sizes.items())
     agreements = tuple((index(wanted, scope), index(there, scope)) for wanted, there in step.pairs)
-    numbers = [number(one, t.dtype) for one, t in zip(step.given, step.op.inputs, strict=True)]
+    numbers = [literal_of(one, t.dtype) for one, t in zip(step.given, step.op.inputs, strict=True)]
     given = tuple(
         one.name if n is None and isinstance(one, tree.Name) else Const(0 if n is None else n, t.dtype)
         for one, n, t in zip(step.given, numbers, step.op.inputs, strict=True)
