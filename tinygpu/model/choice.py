@@ -9,6 +9,7 @@ a call tells before anything is read, which is its sizes; a case that says nothi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tinygpu.category.term import BOOL, INDEX, Fold, Term, conjuncts, text, variables, walk
 from tinygpu.diagnostic import Span
@@ -39,8 +40,37 @@ class Branch:
         return tuple(dict.fromkeys((*self.machine.op.where, *self.machine.where)))
 
 
+class Launched:
+    """What choices and pipelines share: each is one launcher of machines."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        name: str
+        op: Op
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """All that may be called."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """As machines have one."""
+        return self.name
+
+    @property
+    def sizes(self) -> str:
+        """For what it holds."""
+        sizes = f"all {', '.join(self.op.sizes)}" if self.op.sizes else "its one size"
+        return sizes + (f" with {' and '.join(map(text, self.op.where))}" if self.op.where else "")
+
+    def among(self, machines: Iterable[Machine]) -> bool:
+        """Whether these are among some machines."""
+        return {(m.title, m.op.name) for m in self.machines} <= {(m.title, m.op.name) for m in machines}
+
+
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Launched):
     """One launcher for an op: of several machines the one whose case the sizes are. `variant` are the dtypes of a family."""
 
     name: str
@@ -50,29 +80,14 @@ class Choice:
     span: Span = field(default=Span(), compare=False, repr=False)
 
     @property
-    def title(self) -> str:
-        """As machines have one."""
-        return self.name
-
-    @property
     def said(self) -> str:
         """What it is about."""
         return self.op.family
 
     @property
-    def sizes(self) -> str:
-        """For what it holds."""
-        sizes = f"all {', '.join(self.op.sizes)}" if self.op.sizes else "its one size"
-        return sizes + (f" with {' and '.join(map(text, self.op.where))}" if self.op.where else "")
-
-    @property
     def machines(self) -> tuple[Machine, ...]:
         """Those of its cases."""
         return tuple(b.machine for b in self.branches)
-
-    def among(self, machines: Iterable[Machine]) -> bool:
-        """Whether these are among some machines."""
-        return {(m.title, m.op.name) for m in self.machines} <= {(m.title, m.op.name) for m in machines}
 
     @property
     def spelled(self) -> str:

@@ -8,13 +8,13 @@ case distinction, so both are made of launchers, and each is one: whoever is cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from tinygpu.category.term import Const, Term, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.chain import Chain, Step
-from tinygpu.model.choice import Choice
+from tinygpu.model.choice import Choice, Launched
 from tinygpu.model.given import literal_of
 from tinygpu.model.lemma import Lemma
 from tinygpu.model.machine import Machine
@@ -59,7 +59,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Launched):
     """One launcher for ops in turn; `op` is what they compute, and `agreements` are of its outputs."""
 
     name: str
@@ -70,20 +70,9 @@ class Pipeline:
     span: Span = field(default=Span(), compare=False, repr=False)
 
     @property
-    def title(self) -> str:
-        """As machines have one."""
-        return self.name
-
-    @property
     def said(self) -> str:
         """What it is."""
         return "pipeline"
-
-    @property
-    def sizes(self) -> str:
-        """For what it holds."""
-        sizes = f"all {', '.join(self.op.sizes)}" if self.op.sizes else "its one size"
-        return sizes + (f" with {' and '.join(map(text, self.op.where))}" if self.op.where else "")
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -91,10 +80,6 @@ class Pipeline:
         called = (m for call in self.calls for m in ((call.to,) if isinstance(call.to, Machine) else call.to.machines))
         found = {(m.title, m.op.name): m for m in called}
         return tuple(found.values())
-
-    def among(self, machines: Iterable[Machine]) -> bool:
-        """Whether these are among some machines."""
-        return {(m.title, m.op.name) for m in self.machines} <= {(m.title, m.op.name) for m in machines}
 
     @property
     def spelled(self) -> str:
