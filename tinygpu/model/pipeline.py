@@ -134,8 +134,10 @@ def _callee(step: Step, callees: Sequence[Machine | Choice | Pipeline], problems
     known = list(dict.fromkeys(one.name for one in right))
     if by is not None:
         found = [one for one in right if one.name == by.name]
-        if not found:
-            problems.say("TG193.by", by.span, near=known, name=by.name, op=name, known=known or ["none"])
+        if not found and known:
+            problems.say("TG193.by", by.span, near=known, name=by.name, op=name, known=known)
+        elif not found:
+            problems.say("TG193.nobody", by.span, name=by.name, op=name)
     else:
         found = [one for one in right if not isinstance(one, Machine)] or right
         if not found:
