@@ -46,7 +46,9 @@ async def test_verdicts_come_and_stay_what_they_are(opened):
     lines = await text.lenses(lambda all: "moves" in all)
     assert lines[0].startswith("proved · all n · ") and "moves" in lines[0] and lines[1].startswith("refuted · TG203")
     text.change("t: 256)\n  compute", "t: 128)\n  compute")
-    lines = await text.lenses(lambda all: all.count("kept") == 0 and "proved" in all)
+    await text.lenses(
+        lambda all: all.startswith("proved") and "kept" not in all.split("\n")[0]
+    )  # the second may be of another test
     text.change("t: 128)\n  compute", "t: 256)\n  compute")
     await text.lenses(lambda all: "proved" in all and "before" not in all)
 
