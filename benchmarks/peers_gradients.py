@@ -12,6 +12,22 @@ from benchmarks.peers import Inputs
 from tinygpu.category.number import Array
 
 
+def log_softmax(i: Inputs, y: Array) -> None:
+    away = i["x"] - i["x"].max(axis=1, keepdims=True)
+    np.subtract(away, np.log(np.exp(away).sum(axis=1, keepdims=True)), out=y)
+
+
+def rmsnorm(i: Inputs, y: Array) -> None:
+    np.multiply(i["x"] / np.sqrt(np.square(i["x"]).mean(axis=1, keepdims=True) + i["eps"]), i["w"], out=y)
+
+
+def layernorm(i: Inputs, y: Array, mean: Array, q: Array) -> None:
+    np.mean(i["x"], axis=1, out=mean)
+    away = i["x"] - mean[:, None]
+    q[...] = 1 / np.sqrt(np.square(away).mean(axis=1) + i["eps"])
+    np.add(away * q[:, None] * i["w"], i["b"], out=y)
+
+
 def softmax_grad(i: Inputs, dx: Array) -> None:
     np.multiply(i["y"], i["dy"] - (i["y"] * i["dy"]).sum(axis=1, keepdims=True), out=dx)
 
@@ -43,7 +59,7 @@ def cross_entropy_grad(i: Inputs, dx: Array) -> None:
     e = np.exp(i["x"] - i["x"].max(axis=1, keepdims=True))
     np.divide(e, e.sum(axis=1, keepdims=True), out=dx)
     dx[np.arange(len(dx)), i["target"]] -= 1
-    np.multiply(dx, i["d"][:, None], out=dx)
+    np.multiply(dx, i["dy"][:, None], out=dx)
 
 
 def flash(i: Inputs, o: Array, logs: Array) -> None:
@@ -77,6 +93,10 @@ def flash_grad(i: Inputs, dq: Array) -> None:
     weights = np.exp(_scores(i) - i["L"][:, :, None])
     ds = weights * (i["G"] @ i["V"].transpose(0, 2, 1) - i["delta"][:, :, None])
     np.multiply(i["a"], ds @ i["K"], out=dq)
+
+
+def flash_delta(i: Inputs, delta: Array) -> None:
+    np.sum(i["o"] * i["do"], axis=2, out=delta)
 
 
 def flash_grad_keys(i: Inputs, dk: Array, dv: Array) -> None:

@@ -19,9 +19,10 @@ from tinygpu.category.deadline import TIME, within
 from tinygpu.category.node import forget
 from tinygpu.derive.derive import derive
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
 from tinygpu.model.source import said
+from tinygpu.model.spec import Spec
 from tinygpu.program.step import For, Program
 from tinygpu.proof import check as verdicts
 from tinygpu.proof.check import Refutation as Refutation
@@ -36,17 +37,15 @@ from tinygpu.syntax.tree import File
 
 if TYPE_CHECKING:
     from tinygpu.algebra.verdict import Known
+    from tinygpu.emit.joined import Joined
     from tinygpu.emit.module import Built
     from tinygpu.model.pipeline import Claimed
     from tinygpu.proof.certificate import Certificate
-    from tinygpu.proof.choice import Covered
-    from tinygpu.proof.pipeline import Linked
     from tinygpu.validate.launcher import Expected
 
 T = TypeVar("T")
 Read: TypeAlias = tuple[str, tuple[Diagnostic, ...]]  # a text, and what is said of it
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one that several processes share
-Joined: TypeAlias = "Covered | Linked"  # what is proved of several machines
 LAID_OUT = 20_000_000  # solver steps for a claim of a program that is laid out for a CPU: there is always another one
 LAYOUT = "laid_out"  # the name of every such program
 seconds: dict[str, float] = {}  # spent in each stage by this process
@@ -165,8 +164,7 @@ def _built(machine: Machine, proof: Proof, alone: Proof | None) -> Built:
     sizes = limits(proof.program)  # the same as those of its components, whose values take longer to follow
     beside = (alone,) if alone else ()
     said = (*facts(proof), *map(on_cpu, beside), *spelled_out(proof, *beside))
-    single = alone.program if alone else proof.program
-    core = on_core(single)
+    core = on_core(alone.program if alone else proof.program)
     return Built(machine, numbers, said, sizes, core, cpu_limits(core))
 
 
@@ -243,10 +241,12 @@ def module(title: str, machines: Sequence[Built], joined: Sequence[Joined] = ())
 
 def validate(text: str, machines: Sequence[Built], file: str = "", joined: Sequence[Joined] = ()) -> tuple[Diagnostic, ...]:
     """`text of a module → what is wrong with it`: nothing where its kernels and launchers do what these machines say, for all sizes."""
-    from tinygpu.emit.module import launchers
+    from tinygpu.emit.module import gradients_of, launchers
     from tinygpu.validate.check import validate as check_text
 
-    return stage("validate", lambda: check_text(text, expected(machines), file, launchers([b.machine for b in machines], joined)))
+    alone = [b.machine for b in machines]
+    also = launchers(alone, joined), gradients_of(alone, joined)
+    return stage("validate", lambda: check_text(text, expected(machines), file, *also))
 
 
 def validate_cpu(text: str, machines: Sequence[Built], file: str = "") -> tuple[Diagnostic, ...]:

@@ -17,8 +17,9 @@ from tests.laws.points import points
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.region import Region
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.model.elaborate import Spec, elaborate
+from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
+from tinygpu.model.spec import Spec
 from tinygpu.syntax.parse import parse
 
 COPY = "op copy(x: f32[n]) -> (z: f32[n]) { z[i] = x[i] }\n"

@@ -2,19 +2,19 @@
 
     sizes with the preconditions exist, and the other side's follow          each side of a law          where the left side has a value, the right side has one
 
-Comes in: a `Theorem`, and the `Equal` of a case. Goes out: claims. The one idea: data can be anything, so what is not seen by form is known only where the left side asks for it, too.
+Comes in: a `Theorem`, and what a case of it wants. Goes out: claims. The one idea: data can be anything, so what is not seen by form is known only where the left side asks for it, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from tinygpu.algebra.laws import Equal, Side
+from tinygpu.algebra.laws import Side, named_apart
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, ring, written
 from tinygpu.algebra.rounding import rounded_within
-from tinygpu.algebra.sides import HELPS, MEANT, above, enough, inhabited, needs
+from tinygpu.algebra.sides import HELPS, MEANT, above, enough, inhabited
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -27,6 +27,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    substitute,
     text,
     variables,
     walk,
@@ -81,24 +82,23 @@ def _rounded(theorem: Theorem, given: tuple[Term, ...], labels: tuple[Label, ...
         yield Obligation("theorem", "TG567", "it may be rounded more than is said", said, given, goal, labels, help)
 
 
-def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labels: tuple[Label, ...]) -> Iterator[Claim]:
-    """What the laws need, and that the right side has a value where the left one has: what that one asks for holds, and a sum that is not 0 is of something."""
+def claims_of(
+    theorem: Theorem, case: Case, wanted: Iterable[Side], known: Sequence[Side], labels: tuple[Label, ...]
+) -> Iterator[Claim]:
+    """What is wanted at a case, where what is `known` holds, as the left side asks for it: what that one asks for, and a sum that is not 0 is of something."""
     given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
-    theirs = {(s.kind, form): s for s in needs(a) if (form := _form(s.term)) is not None}
+    theirs = {key: (s, names) for s in known for key, names in (_told(s),) if key[1] is not None}
     shapes = {t.name: t.shape for t in theorem.left.inputs}
     sizes = {*theorem.left.sizes}
-    boxes = {box: s for s in needs(a) if s.kind in ("unequal", "above") and (box := _box(s.term)) is not None}
-    for side in (
-        *sorted(found.sides, key=lambda s: s.place),
-        *needs(b),
-        *(s for s in needs(a) if s.kind in ("something", "inside")),
-    ):
+    boxes = {box: s for s in known if s.kind in ("unequal", "above") and (box := _box(s.term)) is not None}
+    for side in wanted:
         facts = (*given, *_range(side.axes), *conjuncts(side.guard))
         goal = enough(side, shapes)
-        if not variables(side.term) & {a.name for a in side.axes} and (goal is None or not _speaks(goal) <= sizes):
-            asked = [theirs[key]] if (key := (side.kind, _form(side.term))) in theirs else []
-            asked += [boxes[box]] if (box := _box(side.term)) in boxes and (side.kind == "something" or _positive(side)) else []
-            ways = [*([goal] if goal is not None else []), *(inhabited(s.axes, s.guard) for s in asked)]
+        if goal is None or not _speaks(goal) <= sizes:
+            (key, names), ways = _told(side), [] if goal is None else [goal]
+            ways += [_asked(*theirs[key], names)] if key in theirs else []
+            if not names and (box := _box(side.term)) in boxes and (side.kind == "something" or _positive(side)):
+                ways.append(inhabited(boxes[box].axes, boxes[box].guard))
             goal = App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else None
         sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
         title = OTHER if side.kind == "always" else "a side of the theorem may have no value where the other one has"
@@ -106,6 +106,26 @@ def claims_of(theorem: Theorem, case: Case, found: Equal, a: Term, b: Term, labe
             yield Obligation("theorem", "TG561", title, sentence, facts, FALSE, labels, HELPS[side.kind])
         elif goal != TRUE:
             yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels, HELPS[side.kind])
+
+
+def _told(side: Side) -> tuple[tuple[str, Term | None], tuple[str, ...]]:
+    """What a side is told by, whatever its indices are called, and these in the order in which they stand there."""
+    told = (
+        _box if side.kind == "something" else _form
+    )  # that a fold is of something is said of its box: its value may be a number that every box has
+    form, bound = told(side.term), {a.name for a in side.axes}
+    names = tuple(dict.fromkeys(t.name for t in walk(form) if isinstance(t, Var) and t.name in bound)) if form is not None else ()
+    return (side.kind, told(substitute(side.term, {name: Var(f"%{n}") for n, name in enumerate(names)})) if names else form), names
+
+
+def _asked(side: Side, names: Sequence[str], there: Sequence[str]) -> Term:
+    """That the left side asks for it where its indices are those of there."""
+    before, side = side.axes, named_apart(side, {*there})
+    new = {old.name: axis.name for old, axis in zip(before, side.axes, strict=True)}
+    to: dict[str, Term] = {new[name]: Var(other) for name, other in zip(names, there, strict=True)}
+    axes = tuple(Axis(a.name, substitute(a.extent, to)) for a in side.axes)
+    inside = _range(tuple(Axis(to[a.name].name, a.extent) for a in axes if a.name in to))  # type: ignore[union-attr]
+    return conjunction(*inside, inhabited(tuple(a for a in axes if a.name not in to), substitute(side.guard, to)))
 
 
 def _range(axes: tuple[Axis, ...]) -> tuple[Term, ...]:

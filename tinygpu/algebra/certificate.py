@@ -9,7 +9,11 @@ from __future__ import annotations
 import z3
 
 from tinygpu.algebra.verdict import Known
+from tinygpu.category.term import Term
 from tinygpu.model.choice import Choice
+from tinygpu.model.gradient import Gradient
+from tinygpu.model.lemma import Lemma
+from tinygpu.model.op import Op
 from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.theorem import Theorem
 from tinygpu.proof.assumed import OVER_REALS, Numerics, approximated
@@ -26,13 +30,22 @@ def statement(one: Claimed, text: str) -> Certificate:
     if isinstance(one, Choice | Pipeline):
         where, promises = spoken_all(one.op.where), spoken_all(one.op.promises)
         return Certificate(one.title, one.said, text, where, promises, Numerics({}, (), False, OF_SIZES), (), source=sha(text))
-    sides = (one.left, one.right) if isinstance(one, Theorem) else (one.folded, one.op)
-    wanted = (*one.left.where, *one.where) if isinstance(one, Theorem) else ()
+    sides, wanted, made = _sides(one)
     functions = {f for op in sides for f in approximated(op)}
-    numerics = Numerics({t.name: OVER_REALS for t in sides[0].outputs}, tuple(sorted(functions)), False, SENTENCE)
+    numerics = Numerics({t.name: OVER_REALS for t in made.outputs}, tuple(sorted(functions)), False, SENTENCE)
     return Certificate(
         one.title, one.said, text, spoken_all(wanted), spoken_all(sides[0].promises), numerics, (), source=sha(text)
     )  # fmt: skip
+
+
+def _sides(one: Theorem | Gradient | Lemma) -> tuple[tuple[Op, Op], tuple[Term, ...], Op]:
+    """The ops that it is about, its preconditions, and the op whose outputs are given."""
+    match one:
+        case Theorem():
+            return (one.left, one.right), (*one.left.where, *one.where), one.left
+        case Gradient():
+            return (one.op, one.whole), one.op.where, one.whole
+    return (one.folded, one.op), (), one.folded
 
 
 def certify(one: Claimed, found: Known, text: str) -> Certificate:

@@ -29,6 +29,7 @@ from tinygpu.algebra.polynomial import (
     times,
     written,
 )
+from tinygpu.category.operation import expanded
 from tinygpu.category.simplify import simplify
 from tinygpu.category.term import (
     BOOL,
@@ -50,6 +51,9 @@ from tinygpu.category.term import (
 from tinygpu.category.text import claimed
 from tinygpu.record import InitVar, dataclass
 
+BY_FORMULA = (
+    "sigmoid",
+)  # functions that are opened where nothing else helps; the others that have a formula are seen through as they are
 OPENED = ("add", "sub", "mul", "div", "neg", "select")  # what arithmetic sees through
 _KEY = object()
 
@@ -127,7 +131,9 @@ def inside(term: Term, change: Callable[[Term], Equal], below: Callable[[Term], 
                 return App("div", (exchanged(a), exchanged(b, False)), t.dtype)
             case App(op, args) if op in OPENED and opened:
                 return App(op, tuple(map(exchanged, args)), t.dtype)
-        if t.dtype in (BOOL, INDEX) or isinstance(t, Const):
+        if t.dtype == BOOL and isinstance(t, App):  # what a condition compares may be written otherwise, too
+            return App(t.op, tuple(exchanged(a, False) for a in t.args), BOOL)
+        if t.dtype not in FLOATS or isinstance(t, Const):
             return t
         found = change(t) if opened or below is None else below(t)
         if found.left != t:
@@ -161,11 +167,11 @@ def scoped(side: Side, axes: tuple[Axis, ...], guard: Term) -> Side:
     }
     if free.isdisjoint(a.name for a in axes):
         return side
-    side = apart(side, {*free, *variables(guard), *(a.name for a in axes), *(n for a in axes for n in variables(a.extent))})
+    side = named_apart(side, {*free, *variables(guard), *(a.name for a in axes), *(n for a in axes for n in variables(a.extent))})
     return Side(side.kind, side.term, (*axes, *side.axes), conjunction(guard, side.guard))
 
 
-def apart(side: Side, taken: set[str]) -> Side:
+def named_apart(side: Side, taken: set[str]) -> Side:
     """The same, its indices named otherwise than what is taken."""
     to: dict[str, Term] = {}
     axes: list[Axis] = []
@@ -247,6 +253,16 @@ def exponential(term: App) -> Equal:
                 rest[monomial] = c
     whole = times(out, ring(App("exp", (term_of(rest),), REAL), met), met)
     return equation(term, term_of(whole), "exponential", met=met, sides=sides)
+
+
+def formulas(term: Term) -> Equal:
+    """`sigmoid(a) = 1 / (1 + exp(−a))`, wherever it stands."""
+
+    def opened(t: Term) -> Term:
+        new = rebuild(t, opened)
+        return expanded(new.op, REAL, new.args[0], App, Const) if isinstance(new, App) and new.op in BY_FORMULA else new
+
+    return equation(term, opened(term), "formula")
 
 
 def settled(term: Term) -> Equal:

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from string import ascii_lowercase
 
 from tinygpu.algebra.beside import MARK, OTHER, Case, about, claims_of
-from tinygpu.algebra.laws import Equal, cleared, meet, then
+from tinygpu.algebra.laws import BY_FORMULA, Equal, Side, cleared, formulas, meet, then
 from tinygpu.algebra.lemma import Meaning, opened
 from tinygpu.algebra.lemma import prove as meaning
 from tinygpu.algebra.masks import numbers
 from tinygpu.algebra.normal import aligned, normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, bearable, is_truth, ring, term_of, times
 from tinygpu.algebra.ranges import vanished
+from tinygpu.algebra.sides import needs
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
@@ -37,6 +38,8 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label
+from tinygpu.model.gradient import Gradient
+from tinygpu.model.lemma import Lemma
 from tinygpu.model.op import Op, put_in
 from tinygpu.model.theorem import Theorem
 from tinygpu.obligations.facts import promised
@@ -52,9 +55,9 @@ CLEARED = 4  # what is multiplied with, one after the other
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The theorem holds: `laws` counts the instances of each law, `claims` are what the kernel showed beside."""
+    """The theorem, or the gradient, holds: `laws` counts the instances of each law, `claims` are what the kernel showed beside."""
 
-    theorem: Theorem
+    theorem: Theorem | Gradient
     laws: tuple[tuple[str, int], ...]
     claims: tuple[Held, ...]
 
@@ -68,7 +71,7 @@ class Proved:
 class Missing:
     """What is not shown: that two forms are one, or a claim."""
 
-    theorem: Theorem
+    theorem: Theorem | Gradient
     reason: str
     forms: tuple[Term, ...] = ()
     claim: Claim | None = field(default=None, repr=False)
@@ -83,28 +86,43 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
     try:
         for case in cases(theorem):
             values = [numbers(value(op, case)) for op in (theorem.left, theorem.right)]
-            meanings = meanings_of(theorem, [v.right for v in values])
+            meanings = meanings_of(theorem.lemmas, [v.right for v in values])
             a, b = (then(v, opened(v.right, meanings)) for v in values)
             found = equal(a, b)
             if not isinstance(found, Equal):
                 return Missing(theorem, OTHER, found)
             laws.update(dict(found.laws))
             sides = (normal(a.right).right, normal(b.right).right)
-            claims.update(dict.fromkeys(claims_of(theorem, case, found, a.right, b.right, labels), sides))
+            claims.update(dict.fromkeys(claims_of(theorem, case, *asked(found, a.right, b.right), labels), sides))
     except Unfollowed as error:
         return Missing(theorem, f"{error} is not followed")
+    return settle(theorem, laws, claims, theorem.left.promises, budget)
+
+
+def asked(found: Equal, a: Term, b: Term) -> tuple[list[Side], tuple[Side, ...]]:
+    """What is wanted beside an equation of two values: what its laws need, what the right one needs, and a part of what the left one does; and all that this one asks for."""
+    known = tuple(needs(a))
+    mine = [side for side in known if side.kind in ("something", "inside")]
+    return [*sorted(found.sides, key=lambda side: side.place), *needs(b), *mine], known
+
+
+def settle(
+    of: Theorem | Gradient,
+    laws: Mapping[str, int],
+    claims: Mapping[Claim, tuple[Term, ...]],
+    promises: tuple[Term, ...],
+    budget: int,
+) -> Proved | Missing:
+    """Proved by laws, as soon as the claims beside them are, each with the two forms that it is about."""
     held: list[Held] = []
     for claim, both in claims.items():
-        shown = discharge(promised(claim, theorem.left.promises), budget)
-        if isinstance(shown, Open):
-            other = claim.title == OTHER
-            return (
-                Missing(theorem, OTHER, both)
-                if other
-                else Missing(theorem, claim.reason if isinstance(claim, Gap) else claim.sentence, claim=claim)
-            )
-        held.append(shown)
-    return Proved(theorem, tuple(sorted(laws.items())), tuple(held))
+        found = discharge(promised(claim, promises), budget)
+        if isinstance(found, Open):
+            if claim.title == OTHER:
+                return Missing(of, OTHER, both)
+            return Missing(of, claim.reason if isinstance(claim, Gap) else claim.sentence, claim=claim)
+        held.append(found)
+    return Proved(of, tuple(sorted(laws.items())), tuple(held))
 
 
 def cases(theorem: Theorem) -> Iterator[Case]:
@@ -136,7 +154,7 @@ def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:
     """Of a theorem that is proved, each output at each case, and the form that the laws bring its left side to, as text."""
     for case in cases(theorem):
         first, other = (numbers(value(op, case)).right for op in (theorem.left, theorem.right))
-        found = normal(opened(first, meanings_of(theorem, (first, other))).right)
+        found = normal(opened(first, meanings_of(theorem.lemmas, (first, other))).right)
         yield f"{case.output}[{', '.join(map(text, case.index))}]".replace(MARK, ""), spoken(found.right)
 
 
@@ -154,11 +172,11 @@ def spoken(form: Term) -> str:
     return re.sub(r"#\d+\.\d+", lambda mark: names[mark[0]], said)
 
 
-def meanings_of(theorem: Theorem, values: Sequence[Term]) -> dict[str, Meaning]:
+def meanings_of(lemmas: Sequence[Lemma], values: Sequence[Term]) -> dict[str, Meaning]:
     """What the folds of monoids in some values mean. Raises Unfollowed where no lemma says so, or a lemma is not proved."""
     found: dict[str, Meaning] = {}
     for carrier in {t.monoid for v in values for t in walk(v) if isinstance(t, Fold) and isinstance(t.monoid, Carrier)}:
-        lemma = next((one for one in theorem.lemmas if one.of(carrier)), None)
+        lemma = next((one for one in lemmas if one.of(carrier)), None)
         if lemma is None:
             raise Unfollowed(f"a fold of {carrier}, of which no lemma says what it means,")
         made = meaning(lemma, carrier)
@@ -169,7 +187,15 @@ def meanings_of(theorem: Theorem, values: Sequence[Term]) -> dict[str, Meaning]:
 
 
 def equal(a: Equal, b: Equal) -> Equal | tuple[Term, Term]:
-    """That both are one, as far as they are followed, or their two forms."""
+    """That both are one, as far as they are followed, or their two forms; where it helps, by the formulas of functions."""
+    found = _equal(a, b)
+    if isinstance(found, Equal) or not any(isinstance(t, App) and t.op in BY_FORMULA for v in (a, b) for t in walk(v.right)):
+        return found
+    other = _equal(*(then(value, formulas(value.right)) for value in (a, b)))
+    return other if isinstance(other, Equal) else found
+
+
+def _equal(a: Equal, b: Equal) -> Equal | tuple[Term, Term]:
     left, right = (then(first, normal(first.right)) for first in (a, b))
     if left.right == right.right:
         return meet(left, right)

@@ -10,14 +10,18 @@ from functools import lru_cache
 from math import isfinite
 from typing import TypeAlias
 
+from tinygpu.algebra.differences import as_sides, corrected, drawn
+from tinygpu.algebra.gradient import differentiated
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
 from tinygpu.algebra.refute import SEEDS, difference, tried
 from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
 from tinygpu.category.evaluate import number
+from tinygpu.category.operation import FUNCTION
 from tinygpu.category.term import Term, Var
 from tinygpu.diagnostic import Case, Diagnostic, Label, TinygpuError
 from tinygpu.model.choice import Choice
+from tinygpu.model.gradient import Gradient
 from tinygpu.model.lemma import GIVEN, SIZE, Lemma
 from tinygpu.model.op import Op
 from tinygpu.model.pipeline import Claimed, Pipeline
@@ -67,6 +71,8 @@ def judged(one: Claimed, budget: int = BUDGET) -> Known | Diagnostic:
             return linked(one, budget)
         case Lemma():
             return _meant(one, budget)
+        case Gradient():
+            return _changes(one, budget)
     return _same(one, budget)
 
 
@@ -94,8 +100,22 @@ def evaluated(one: Claimed) -> tuple[int, int]:
     """How often both sides are evaluated, the cases of a choice, or the values of a pipeline, at how many sizes, before it is said to be proved."""
     if isinstance(one, Choice | Pipeline):
         return (found := sum(1 for _ in (cases_at(one) if isinstance(one, Choice) else looked_at(one)))), found
+    if isinstance(one, Gradient):
+        every = [tuple(sizes.items()) for sizes, _ in drawn(one)]
+        return len(every), len({*every})
     sizes = sum(1 for _ in tried(one if isinstance(one, Theorem) else as_theorem(one)))
     return sizes * len(SEEDS), sizes
+
+
+def _changes(one: Gradient, budget: int) -> Proved | Diagnostic:
+    found, other = differentiated(one, budget), corrected(one)
+    labels, names = (Label(one.span, "this gradient"),), " and ".join(b.family for b in one.by)
+    if other is not None:
+        if isinstance(found, Proved):
+            raise AssertionError(f"{one.name} is proved, and false")
+        notes = (f"the last row has two values: by differences of {one.op.family}, and by {names}",)
+        return Diagnostic("TG569", f"{names} is not the gradient of {one.op.family}", labels, "refuted", other.case, notes)
+    return found if isinstance(found, Proved) else _missing(found, labels)
 
 
 def _meant(lemma: Lemma, budget: int) -> Meaning | Diagnostic:
@@ -114,19 +134,27 @@ def _meant(lemma: Lemma, budget: int) -> Meaning | Diagnostic:
 
 
 def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
-    theorem = found.theorem
+    one = found.theorem
+    sides = (one.left, one.right) if isinstance(one, Theorem) else (one.op, one.whole)
+    about = "is" if isinstance(one, Theorem) else "has the gradient"
+    code = "TG560" if isinstance(one, Theorem) else "TG569"
     if found.claim is not None:
         helps = tuple(help for help in (getattr(found.claim, "help", ""),) if help)
-        case = _beyond(theorem, found.claim)
+        case = _beyond(one, found.claim) if isinstance(one, Theorem) else None
         title = f"{found.claim.title}: {found.reason}" if case else f"not proved: {found.reason}"
         return Diagnostic(found.claim.code, title, labels, "refuted" if case else "unknown", case, helps=helps)
-    notes = tuple(f"{op.name}: {_short(form)}" for op, form in zip((theorem.left, theorem.right), found.forms, strict=False))
-    title = f"not proved that {theorem.left.name} is {theorem.right.name}: {found.reason}"
-    small = "no small size tells them apart" if next(tried(theorem), None) else "no size is small enough to evaluate both sides"
+    who = [op.name for op in sides] if isinstance(one, Theorem) else ["the adjoint", sides[1].name]
+    notes = tuple(f"{name}: {_short(form)}" for name, form in zip(who, found.forms, strict=False))
+    title = f"not proved that {sides[0].name} {about} {sides[1].name}: {found.reason}"
+    both = one if isinstance(one, Theorem) else as_sides(one)
+    small = "no small size tells them apart" if next(tried(both), None) else "no size is small enough to evaluate both sides"
     help = f"{small}; what is between the two forms is a law that is missing"
-    if not found.forms:
+    if not found.forms and isinstance(one, Gradient):
+        known = [name for name, row in FUNCTION.items() if row.slope is not None]
+        help = f"what is followed are sums, maxima, arithmetic and {', '.join(known)}, and a fold of a monoid where a lemma says what it means"
+    elif not found.forms:
         help = "theorems are about floats as numbers, and look into a fold of a monoid where a lemma says what it means: lemma NAME[k] (x[k]) is { … }"
-    return Diagnostic("TG560", title, labels, "unknown", notes=notes, helps=(help,))
+    return Diagnostic(code, title, labels, "unknown", notes=notes, helps=(help,))
 
 
 def _beyond(theorem: Theorem, claim: Claim) -> Case | None:

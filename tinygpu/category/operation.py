@@ -47,10 +47,11 @@ class Operation:
 class Function(Operation):
     """A function of one value. Of finite numbers it has a value where those `begin` (a comparison and a number; None is everywhere).
     `limits` are its values at −∞ and +∞ (None: it has none), `known` those at numbers where it is a fraction. `rising`: it is greater of what is
-    greater. `formula` is made of other operations. `cuda` is libdevice's name, and the prelude's for an `angle`; without one its formula is
+    greater. `formula` is made of other operations, and so is its derivative, `slope`, where it has one. `cuda` is libdevice's name, and the prelude's for an `angle`; without one its formula is
     computed. `cpu` is what numba has; without it the module has a function of its own (`runtime/arithmetic.py`)."""
 
     formula: Callable[[Make, Any], Any] | None = None
+    slope: Callable[[Make, Any], Any] | None = None
     begin: tuple[str, float] | None = None
     limits: tuple[float | None, float | None] = (None, None)
     known: Mapping[float, float] = field(default_factory=dict, hash=False)
@@ -118,18 +119,29 @@ OF_FLOATS: Mapping[str, Any] = {"work": "special", "of": FLOAT}
 FUNCTION: Mapping[str, Function] = {
     row.name: row
     for row in (
-        Function("exp", limits=(0.0, INFINITY), known={0: 1}, cuda="exp", **OF_FLOATS),
+        Function("exp", slope=lambda f, x: f("exp", x), limits=(0.0, INFINITY), known={0: 1}, cuda="exp", **OF_FLOATS),
         Function(
             "exp2",
             formula=lambda f, x: f("exp", f("mul", x, f("log", 2))),
+            slope=lambda f, x: f("mul", f("exp2", x), f("log", 2)),
             limits=(0.0, INFINITY),
             known={0: 1},
             cuda="exp2",
             **OF_FLOATS,
         ),
-        Function("log", begin=("gt", 0), limits=(None, INFINITY), known={1: 0}, cuda="log", partial=True, **OF_FLOATS),
+        Function(
+            "log",
+            slope=lambda f, x: f("div", 1, x),
+            begin=("gt", 0),
+            limits=(None, INFINITY),
+            known={1: 0},
+            cuda="log",
+            partial=True,
+            **OF_FLOATS,
+        ),
         Function(
             "sqrt",
+            slope=lambda f, x: f("div", 1, f("mul", 2, f("sqrt", x))),
             begin=("ge", 0),
             limits=(None, INFINITY),
             known={0: 0, 1: 1},
@@ -141,6 +153,7 @@ FUNCTION: Mapping[str, Function] = {
         Function(
             "rsqrt",
             formula=lambda f, x: f("div", 1, f("sqrt", x)),
+            slope=lambda f, x: f("neg", f("div", f("rsqrt", x), f("mul", 2, x))),
             begin=("gt", 0),
             limits=(None, 0.0),
             known={1: 1},
@@ -149,23 +162,57 @@ FUNCTION: Mapping[str, Function] = {
             partial=True,
             **OF_FLOATS,
         ),
-        Function("tanh", limits=(-1.0, 1.0), known={0: 0}, cuda="tanh", **OF_FLOATS),
+        Function(
+            "tanh",
+            slope=lambda f, x: f("sub", 1, f("mul", f("tanh", x), f("tanh", x))),
+            limits=(-1.0, 1.0),
+            known={0: 0},
+            cuda="tanh",
+            **OF_FLOATS,
+        ),
         Function(
             "sigmoid",
             formula=lambda f, x: f("div", 1, f("add", 1, f("exp", f("neg", x)))),
+            slope=lambda f, x: f("mul", f("sigmoid", x), f("sub", 1, f("sigmoid", x))),
             limits=(0.0, 1.0),
             known={0: 0.5},
             **OF_FLOATS,
         ),
         Function("erf", limits=(-1.0, 1.0), known={0: 0}, cuda="erf", **OF_FLOATS),
-        Function("sin", known={0: 0}, rising=False, cuda="sin", angle=True, **OF_FLOATS),
-        Function("cos", known={0: 1}, rising=False, cuda="cos", angle=True, **OF_FLOATS),
-        Function("abs", apply=abs, limits=(INFINITY, INFINITY), rising=False, work="compare", keeps=True, cuda="fabs", cpu="abs"),
+        Function("sin", slope=lambda f, x: f("cos", x), known={0: 0}, rising=False, cuda="sin", angle=True, **OF_FLOATS),
+        Function("cos", slope=lambda f, x: f("neg", f("sin", x)), known={0: 1}, rising=False, cuda="cos", angle=True, **OF_FLOATS),
         Function(
-            "floor", limits=(-INFINITY, INFINITY), known={0: 0}, work="compare", of=FLOAT, keeps=True, cuda="floor", cpu="np.floor"
+            "abs",
+            slope=lambda f, x: f("select", f("gt", x, 0), 1, -1),
+            apply=abs,
+            limits=(INFINITY, INFINITY),
+            rising=False,
+            work="compare",
+            keeps=True,
+            cuda="fabs",
+            cpu="abs",
         ),
         Function(
-            "round", limits=(-INFINITY, INFINITY), known={0: 0}, work="compare", of=FLOAT, keeps=True, cuda="rint", cpu="np.rint"
+            "floor",
+            slope=lambda f, x: 0,
+            limits=(-INFINITY, INFINITY),
+            known={0: 0},
+            work="compare",
+            of=FLOAT,
+            keeps=True,
+            cuda="floor",
+            cpu="np.floor",
+        ),
+        Function(
+            "round",
+            slope=lambda f, x: 0,
+            limits=(-INFINITY, INFINITY),
+            known={0: 0},
+            work="compare",
+            of=FLOAT,
+            keeps=True,
+            cuda="rint",
+            cpu="np.rint",
         ),
     )
 }

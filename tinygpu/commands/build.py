@@ -22,6 +22,8 @@ from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 
 if TYPE_CHECKING:
+    from tinygpu.model.gradient import Gradient
+    from tinygpu.model.machine import Machine
     from tinygpu.pipeline import Loaded
 
 EXAMPLE = "tinygpu build specs/matmul.tgpu -o kernels/"
@@ -56,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     def one(number: int) -> Made:
         asked = [machine for of, machine in machines if of is specs[number]]
         each = spread(jobs) if len(specs) == 1 else map  # several specs are several pieces of work already
-        joined = joined_among(specs[number], asked, arguments.machine)
+        joined = (*joined_among(specs[number], asked, arguments.machine), *gradients_among(specs[number], asked))
         return make(specs[number].path, asked, output, arguments.time, arguments.debug, each, joined)
 
     made = together(len(specs), one, jobs, lambda number: len(specs[number].text))
@@ -68,6 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
     show((*problems, *(d for one in results for d in one.diagnostics)), style, sources)
     words = [hand_out(spec.path, one, output, style) for spec, one in zip(specs, results, strict=True)]
     return exit_code([*(d.verdict for d in problems), *(word for one in results for _, word in one.verdicts), *words])
+
+
+def gradients_among(spec: Loaded, machines: Sequence[Machine]) -> tuple[Gradient, ...]:
+    """The gradients of a spec all of whose ops are computed by some of its machines."""
+    there = {m.op.meant.family for m in machines} | {one.op.family for one in joined_among(spec, machines, ())}
+    return tuple(one for one in spec.spec.gradients if {op.family for op in (one.op, *one.by)} <= there)
 
 
 def whole(paths: Sequence[str]) -> tuple[tuple[Loaded, ...], dict[str, str], tuple[Diagnostic, ...]]:

@@ -25,6 +25,7 @@ from tinygpu.record import dataclass, replace
 if TYPE_CHECKING:
     from tinygpu.emit.module import Built
     from tinygpu.model.choice import Choice
+    from tinygpu.model.gradient import Gradient
     from tinygpu.model.machine import Machine
     from tinygpu.model.pipeline import Pipeline
     from tinygpu.pipeline import Each
@@ -70,11 +71,12 @@ def make(
     limit: float = TIME,
     raising: bool = True,
     each: Each = map,
-    joined: Sequence[Choice | Pipeline] = (),
+    joined: Sequence[Choice | Pipeline | Gradient] = (),
 ) -> Made:
     """One spec proved, printed and read back, its machines by `each`, with choices and pipelines of them; nothing is printed of it where one of these is not proved, or cannot be
     built, which is said of it. With `raising` a bug of tinygpu is raised, else it is said of this spec, and the others are built."""
     from tinygpu import pipeline
+    from tinygpu.algebra.theorem import Proved
     from tinygpu.proof.choice import Covered
     from tinygpu.proof.pipeline import Linked
 
@@ -90,7 +92,7 @@ def make(
     made = Made(tuple(dict.fromkeys(verdicts)), tuple(dict.fromkeys(said)))  # of a family dtypes say the same
     ready, fitting = (
         [p.built for p in parts if p.built is not None],
-        [c.found for c in decided if isinstance(c.found, Covered | Linked)],
+        [c.found for c in decided if isinstance(c.found, Covered | Linked | Proved)],
     )
     if not parts or len(ready) < len(parts) or len(fitting) < len(decided):
         return made

@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu import pipeline, runtime
+from tinygpu.algebra.theorem import Proved
 from tinygpu.algebra.verdict import judged
 from tinygpu.category.dtype import DTYPES
 from tinygpu.commands.subjects import Subject, launcher, launchers, parsed
 from tinygpu.diagnostic import Diagnostic, Label, Span
+from tinygpu.emit.gradients import STATED
+from tinygpu.emit.joined import Joined
 from tinygpu.model.choice import Choice, choices_of
+from tinygpu.model.gradient import Gradient, gradient_of
+from tinygpu.model.lemma import Lemma, lemma_of
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import monoids_of
 from tinygpu.model.ops import chains_of, pipelines_of
@@ -70,7 +75,7 @@ def rewritten(text: str, path: str) -> str | None:
     return pipeline.module(spec, machines, joined) if machines else None
 
 
-def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered | Linked, ...]]:
+def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Joined, ...]]:
     """The spec that a module names, its machines and the choices and pipelines of them, proved again; none where there is anything wrong with one of them."""
     module = parsed(path, text)
     opening = ast.get_docstring(module) or ""
@@ -82,22 +87,24 @@ def made_of(text: str, path: str) -> tuple[str, tuple[Built, ...], tuple[Covered
     built = with_docstrings(title[1], machines, tuple(docstring for _, docstring in launchers(module)))
     docstrings = (ast.get_docstring(node) or "" for node in module.body if isinstance(node, ast.FunctionDef))
     texts = tuple(dict.fromkeys(one.partition(mark)[2] for one in docstrings for mark in (CASES, CALLS) if mark in one))
+    texts = (*texts, *filter(None, (opening.partition(STATED)[2],)))
     joined = joined_of_texts([b.machine for b in built], texts) if built else ()
     return title[1], () if joined is None else built, joined or ()
 
 
-def joined_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Covered | Linked, ...] | None:
-    """Choices and pipelines of machines, from the texts of their cases and calls, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
+def joined_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[Joined, ...] | None:
+    """Choices and pipelines of machines, from the texts of their cases and calls, and gradients of their ops, proved again; None where one is not. Raises TinygpuError for what cannot be read."""
     served: dict[str, dict[str, Instance]] = {}
     for machine in machines:
         dtypes = tuple(pair for pair in machine.variant if pair[1] in DTYPES)
         served.setdefault(machine.op.family, {}).setdefault(machine.op.name, Instance(machine.op.meant, dtypes))
     every: dict[str, list[Instance] | None] = {family: [*ops.values()] for family, ops in served.items()}
-    callees, problems = list[Machine | Choice | Pipeline](machines), Problems()
+    callees, gradients, problems = list[Machine | Choice | Pipeline](machines), list[Gradient](), Problems()
     ops = tuple(dict.fromkeys(d for m in machines for d in m.op.meant.source if not isinstance(d, tree.Theorem | tree.Lemma)))
     file = tree.File(ops)
+    lemmas = list[Lemma]()
     for declared in (one for text in texts for one in parse(text).declarations):
-        before = len(callees)
+        before = len(callees) + len(gradients) + len(lemmas)
         match declared:
             case tree.Choice():
                 callees += choices_of(declared, every, machines, [m.name for m in machines], {}, problems)
@@ -107,10 +114,16 @@ def joined_of_texts(machines: Sequence[Machine], texts: Sequence[str]) -> tuple[
                 )
                 callees += pipelines_of(file, chains, every, tuple(callees), {}, problems)[1]
                 file = replace(file, declarations=tuple(d for d in file.declarations if d is not declared))
-        if len(callees) == before:
+            case tree.Lemma():
+                lemmas += filter(None, (lemma_of(declared, monoids_of(file, {}, problems)),))
+            case tree.Gradient():
+                called = {family: [i.op for i in several or ()] for family, several in every.items()}
+                made = gradient_of(declared, called, lemmas, problems)
+                gradients += [made] if made else []
+        if len(callees) + len(gradients) + len(lemmas) == before:
             return None
-    known = [judged(one) for one in callees if not isinstance(one, Machine)]
-    proved = [one for one in known if isinstance(one, Covered | Linked)]
+    known = [judged(one) for one in (*callees, *gradients) if not isinstance(one, Machine)]
+    proved = [one for one in known if isinstance(one, Covered | Linked | Proved)]
     return tuple(proved) if len(proved) == len(known) else None
 
 

@@ -7,6 +7,7 @@ not a drawing of it; the program parses back.
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import PROVED, add_format
@@ -16,6 +17,8 @@ from tinygpu.commands.specs import chosen, load_sound, words
 from tinygpu.commands.theorems import judge, reasons, stated
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.hardware.arch import CPU
+from tinygpu.model.adjoint import Rough, adjoint
+from tinygpu.model.gradient import Gradient
 from tinygpu.model.theorem import Theorem
 
 if TYPE_CHECKING:
@@ -97,6 +100,12 @@ def theorem_text(spec: Loaded, one: Claimed) -> str:
         for op in (one.left, one.right):
             lines += [f"# {op.family}: {operations(op)} operations"]
             lines += [f"#   {name} is at most ({bound})·u off" for name, bound in rounding(op).items()]
+    if isinstance(one, Gradient):
+        from tinygpu.emit.module import equations
+
+        with suppress(Rough):  # what a lemma opens has no derivative of its own
+            made = equations(adjoint(one.op, one.wanted, one.through))
+            lines += ["# its adjoint, equation by equation", *(f"#   {line}" for line in made)]
     if isinstance(judged.found, Linked):
         lines += ["# where what stands between lies, from which call to which", *(f"#   {one}" for one in judged.found.arena.lines)]
     return "\n".join([*lines, "# because of", *(f"#   {reason}" for reason in reasons(judged))])

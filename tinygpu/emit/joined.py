@@ -7,12 +7,15 @@ nothing is computed, so what such a launcher has to know of the op is the contra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
+from tinygpu.algebra.theorem import Proved
 from tinygpu.category.term import text
 from tinygpu.category.text import claimed
 from tinygpu.derive.arena import Arena
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.model.choice import Choice
+from tinygpu.model.gradient import Gradient
 from tinygpu.model.machine import Machine
 from tinygpu.model.pipeline import Call, Pipeline
 from tinygpu.program.space import WORKSPACE
@@ -21,16 +24,18 @@ from tinygpu.proof.choice import CASES, Covered
 from tinygpu.proof.pipeline import CALLS, Linked
 from tinygpu.schedule.joined import Calls, Cases, Invoked, table_of
 
+Joined: TypeAlias = Covered | Linked | Proved  # what is proved of several machines, or of ops of several
 
-def joined_of(machines: Sequence[Machine], joined: Sequence[Covered | Linked], names: Sequence[str]) -> tuple[Cases | Calls, ...]:
+
+def joined_of(machines: Sequence[Machine], joined: Sequence[Joined], names: Sequence[str]) -> tuple[Cases | Calls, ...]:
     """`choices and pipelines → what their launchers are made of`. `names` are those of the launchers of the machines, then of these. Raises KeyError where one that is called
     is not among them, TypeError for what is not proved."""
-    called = {(m.title, m.op.name): name for m, name in zip((*machines, *proved(joined)), names, strict=True)}
+    launchers = {(m.title, m.op.name): name for m, name in zip((*machines, *proved(joined)), names, strict=True)}
     found: list[Cases | Calls] = []
-    for name, one in zip(names[len(machines) :], joined, strict=True):
+    for name, one in zip(names[len(machines) :], called(joined), strict=True):
         match one:
             case Covered(choice=choice):
-                cases = tuple((b.where, called[b.machine.title, b.machine.op.name]) for b in choice.branches)
+                cases = tuple((b.where, launchers[b.machine.title, b.machine.op.name]) for b in choice.branches)
                 found.append(Cases(Program(name, choice.op, ()), cases))
             case Linked(pipeline=pipeline, arena=arena):
                 spaces = (
@@ -38,7 +43,7 @@ def joined_of(machines: Sequence[Machine], joined: Sequence[Covered | Linked], n
                     if arena.buffers
                     else ()
                 )
-                calls = tuple(_invoked(n, c, arena, called[c.to.title, c.to.op.name]) for n, c in enumerate(pipeline.calls))
+                calls = tuple(_invoked(n, c, arena, launchers[c.to.title, c.to.op.name]) for n, c in enumerate(pipeline.calls))
                 between = {key(b.name, b.owner): (b.dtype, b.shape, arena.at(b)) for b in arena.buffers}
                 found.append(Calls(Program(name, pipeline.op, (), workspaces=spaces), between, calls))
     return tuple(found)
@@ -57,11 +62,21 @@ def _invoked(number: int, call: Call, arena: Arena, launcher: str) -> Invoked:
     )
 
 
-def proved(joined: Sequence[Covered | Linked]) -> list[Choice | Pipeline]:
-    """What is proved. Raises TypeError for anything else."""
-    if other := next((one for one in joined if not isinstance(one, Covered | Linked)), None):
+def proved(joined: Sequence[Joined]) -> list[Choice | Pipeline]:
+    """The choices and pipelines that are proved. Raises TypeError for what is no proof."""
+    if other := next((one for one in joined if not isinstance(one, Covered | Linked | Proved)), None):
         raise TypeError(f"a choice or a pipeline that is not proved is not built, and {type(other).__name__} is no proof of one")
-    return [one.about for one in joined]
+    return [one.about for one in called(joined)]
+
+
+def called(joined: Sequence[Joined]) -> list[Covered | Linked]:
+    """What has a launcher."""
+    return [one for one in joined if isinstance(one, Covered | Linked)]
+
+
+def changing(joined: Sequence[Joined]) -> list[Gradient]:
+    """The gradients that are proved."""
+    return [one.theorem for one in joined if isinstance(one, Proved) and isinstance(one.theorem, Gradient)]
 
 
 def summary(one: Choice | Pipeline) -> str:

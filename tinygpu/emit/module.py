@@ -16,7 +16,8 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.emit.cpu import cpu_kernels
 from tinygpu.emit.cuda import kernel_source
-from tinygpu.emit.joined import joined_of, joined_source, proved, summary
+from tinygpu.emit.gradients import STATED, Launchers, paired, said_of
+from tinygpu.emit.joined import Joined, changing, joined_of, joined_source, proved, summary
 from tinygpu.emit.launcher import launcher_source
 from tinygpu.emit.naming import aliases, groups
 from tinygpu.emit.python import Lines, docstring, identifiers
@@ -29,8 +30,6 @@ from tinygpu.model.problems import Problems
 from tinygpu.program.call import Prefetch
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Assign, For, Program
-from tinygpu.proof.choice import Covered
-from tinygpu.proof.pipeline import Linked
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
 from tinygpu.schedule.ahead import STORED
@@ -40,6 +39,7 @@ from tinygpu.schedule.joined import Calls, Cases
 
 OURS = (
     *("np", "njit", "prange", "get_num_threads", "Array", "Any", "TypeAlias", "annotations", "runtime", "os", "sys"),
+    "gradients",
     *("abs", "bool", "float", "globals", "int", "len", "max", "min", "range", "tuple"),
 )
 ULP = {  # the greatest errors of the runtime's functions of f32 against the real ones, of sine and cosine up to 2²⁷
@@ -63,7 +63,7 @@ class Built:
     cpu_limits: tuple[Term, ...] = ()
 
 
-def emit(title: str, machines: Sequence[Built], joined: Sequence[Covered | Linked] = ()) -> str:
+def emit(title: str, machines: Sequence[Built], joined: Sequence[Joined] = ()) -> str:
     """`machines of one spec → text of a module`, one launcher for each, one for each choice and pipeline of them, and short names for what is usual.
 
     `title` says where they come from, for people; the same machines give the same text.
@@ -78,7 +78,9 @@ def emit(title: str, machines: Sequence[Built], joined: Sequence[Covered | Linke
     public = programs | {one.name: one.program for one in made}
     named = groups([*(b.machine for b in machines), *ones], reserved())
     short = aliases(named, public, reserved())
-    lines = docstring(*opening(title, machines, uses, ones))
+    pairs = gradients_of([b.machine for b in machines], joined)
+    stated = ["\n".join([STATED, *(one.spelled.rstrip("\n") for one in changing(joined))])] if pairs else []
+    lines = docstring(*opening(title, machines, uses, ones), *stated)
     lines += [*head(sorted([*public, *(name for name, _ in short)]), uses), "", ""]
     for built, (name, program) in zip(machines, programs.items(), strict=True):
         kernels = cuda[name]
@@ -91,6 +93,7 @@ def emit(title: str, machines: Sequence[Built], joined: Sequence[Covered | Linke
             lines += [text_.strip(), "", ""]
     for table_, one in zip(made, ones, strict=True):
         lines += [_rule(summary(one)), "", joined_source(table_, one, header(one.op, table_.program)).strip(), "", ""]
+    lines += [*said_of(pairs), "", ""] if pairs else []
     for _, text_lines in short:
         lines += [*text_lines, "", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -142,9 +145,17 @@ def launcher_names(machines: Sequence[Machine | Choice | Pipeline]) -> list[str]
     return [names[id(machine)] for machine in machines]
 
 
-def launchers(machines: Sequence[Machine], joined: Sequence[Covered | Linked]) -> tuple[Cases | Calls, ...]:
+def launchers(machines: Sequence[Machine], joined: Sequence[Joined]) -> tuple[Cases | Calls, ...]:
     """What a module of these machines has of choices and pipelines of them."""
     return joined_of(machines, joined, launcher_names([*machines, *proved(joined)]))
+
+
+def gradients_of(machines: Sequence[Machine], joined: Sequence[Joined]) -> dict[str, tuple[str, ...]]:
+    """Which launchers of a module of these machines give the gradients of which."""
+    ones = [*proved(joined), *machines]  # a choice before those that it chooses among
+    names = dict(zip(map(id, [*machines, *proved(joined)]), launcher_names([*machines, *proved(joined)]), strict=True))
+    served: Launchers = {names[id(one)]: one for one in ones}
+    return paired(changing(joined), served)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from tinygpu.lsp.place import Page
-from tinygpu.lsp.state import HEADS, State
+from tinygpu.lsp.state import State, heads
 from tinygpu.lsp.verdicts import Shown
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import Node
@@ -26,6 +26,7 @@ KINDS: dict[object, types.SymbolKind] = {
     tree.Param: types.SymbolKind.Constant,
     tree.Def: types.SymbolKind.Function,
     tree.Theorem: types.SymbolKind.Property,
+    tree.Gradient: types.SymbolKind.Property,
     tree.Lemma: types.SymbolKind.Property,
     tree.Scheme: types.SymbolKind.Property,
     tree.Instruction: types.SymbolKind.Interface,
@@ -46,10 +47,9 @@ def lenses(state: State, page: Page) -> list[types.CodeLens]:
     for one in state.verdicts.values():
         by.setdefault(one.name, []).append(one)
     found = []
-    for match in HEADS.finditer(page.text):
-        if line := lens_line(state, match[1], by.get(match[1], [])):
-            place = page.range(match.start(1), match.end(1))
-            found.append(types.CodeLens(place, types.Command(line, SHOW, arguments=[state.uri, match[1]])))
+    for name, start, end in heads(page.text):
+        if line := lens_line(state, name, by.get(name, [])):
+            found.append(types.CodeLens(page.range(start, end), types.Command(line, SHOW, arguments=[state.uri, name])))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.lsp.words import Word, calls, header, locals_of, words_of
+from tinygpu.model.binders import wholes
 from tinygpu.model.imports import Files
 from tinygpu.model.problems import Problems
 from tinygpu.model.source import computed
@@ -108,7 +109,7 @@ class Maker:
 
     def __post_init__(self) -> None:
         for theorem in self.own:
-            if isinstance(theorem, tree.Theorem):  # both sides are called alike
+            if isinstance(theorem, tree.Theorem | tree.Gradient):  # what is the same is called alike
                 sides = self.around(theorem)
                 names = {name for n in sides for name, kind in self.locals[n].items() if kind in ("a tensor", "a size")}
                 for name in names:
@@ -163,10 +164,8 @@ class Maker:
         match one:
             case tree.Machine():
                 names = {n.name for n in one.ops} | {op.name for op in computed(one, self.own)}
-            case tree.Theorem(_, left, right):
-                names = {left.name, right.name}
-            case tree.Choice(op=op):
-                names = {op.name}
+            case tree.Theorem() | tree.Gradient() | tree.Choice():
+                names = {n.name for n in wholes(one)}
             case tree.Lemma(name):
                 return [n for n, d in enumerate(self.own) if isinstance(d, tree.Monoid) and d.name == name]
             case _:

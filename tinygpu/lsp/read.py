@@ -11,7 +11,7 @@ import re
 from tinygpu import pipeline
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.lsp.names import Table, table
-from tinygpu.model.elaborate import Spec
+from tinygpu.model.spec import Spec
 from tinygpu.record import dataclass
 from tinygpu.syntax.lexer import Source
 from tinygpu.syntax.parse import DECLARATION, parse

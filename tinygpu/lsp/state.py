@@ -15,7 +15,17 @@ from tinygpu.lsp.read import Document, as_document
 from tinygpu.lsp.verdicts import Cost, Job, Shown, recalled, subjects
 from tinygpu.record import dataclass, field, replace
 
-HEADS = re.compile(r"^(?:machine|choice|pipeline|theorem|lemma)\s+(\w+)", re.MULTILINE)
+HEADS = re.compile(r"^(gradient of|machine|choice|pipeline|theorem|lemma)\s+(\w+)", re.MULTILINE)
+
+
+def heads(text: str) -> Iterator[tuple[str, int, int]]:
+    """The declarations of a text that have a verdict: what each is called, and the place of the word that says it.
+
+    >>> list(heads("machine tile : f {}\\ngradient of f is g"))
+    [('tile', 8, 12), ('gradient_of_f', 32, 33)]
+    """
+    for match in HEADS.finditer(text):
+        yield match[2] if match[1] != "gradient of" else f"gradient_of_{match[2]}", match.start(2), match.end(2)
 
 
 @dataclass(slots=True)
@@ -59,7 +69,7 @@ class State:
             if one is not None:
                 same = before is not None and before.key == one.key
                 self.verdicts[title] = replace(before, diagnostics=one.diagnostics) if same and before else one
-        wrong = {*HEADS.findall(self.text)} - {one.name for one in subjects(spec).values()}
+        wrong = {name for name, _, _ in heads(self.text)} - {one.name for one in subjects(spec).values()}
         self.verdicts = {t: one for t, one in self.verdicts.items() if t in found or one.name in wrong}
         self.seconds = time.perf_counter() - begun
 

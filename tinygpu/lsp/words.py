@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tinygpu.model.binders import binders
+from tinygpu.model.binders import binders, wholes
 from tinygpu.syntax import tree
 from tinygpu.syntax.grammar import END, shipped_parser
 from tinygpu.syntax.lexer import WORD, scan, significant
@@ -59,21 +59,11 @@ def calls(words: list[Word], one: tree.Declaration) -> dict[int, str]:
         if at < len(places) and places[at] < node.span.end:
             found[places[at]] = what
 
+    found |= {n.span.start: "name" for n in wholes(one)}
     for node in nodes(one):
         match node:
-            case tree.Machine(ops=ops, via=via):
-                found |= {n.span.start: "name" for n in (*ops, via) if n is not None}
-            case tree.Op(parts=several):
-                found |= {n.span.start: "name" for n in several}
-            case tree.Theorem(_, left, right):
-                found |= {left.span.start: "name", right.span.start: "name"}
-            case tree.Choice(op=op, branches=branches):
-                found |= {n.span.start: "name" for n in (op, *(b.machine for b in branches))}
-            case tree.Turned(op=op, given=given, by=by):
-                found |= {n.span.start: "name" for n in (op, by) if n is not None}
+            case tree.Turned(given=given):
                 found |= {n.span.start: "key" for n in given if isinstance(n, tree.Naming)}
-            case tree.Scheme(op=op):
-                found[op.span.start] = "name"
             case tree.Lemma(name):
                 first(node, name, "name")
             case tree.Use(name, indices):

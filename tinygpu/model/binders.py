@@ -57,6 +57,26 @@ def binders(part: object) -> Iterator[tuple[str, str, Span]]:
                 yield name, kinds.get(type(node), "a param"), node.span
 
 
+def wholes(part: object) -> Iterator[tree.Name]:
+    """Where a tree names an op, or what else is called as a whole, which is no term."""
+    for node in nodes(part):
+        match node:
+            case tree.Machine(ops=ops, via=via):
+                yield from (n for n in (*ops, via) if n is not None)
+            case tree.Op(parts=several):
+                yield from several
+            case tree.Theorem(_, left, right):
+                yield from (left, right)
+            case tree.Gradient(op, by):
+                yield from (op, *by)
+            case tree.Choice(op=op, branches=branches):
+                yield from (op, *(b.machine for b in branches))
+            case tree.Turned(op=op, by=by):
+                yield from (n for n in (op, by) if n is not None)
+            case tree.Scheme(op=op):
+                yield op
+
+
 def below(part: object) -> Iterator[object]:
     """The nodes and lists right below a part of a tree."""
     values = part if isinstance(part, tuple) else (getattr(part, one.name) for one in fields(part))  # type: ignore[arg-type]

@@ -10,81 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
-from tinygpu.diagnostic import Diagnostic, Span
+from tinygpu.diagnostic import Span
 from tinygpu.model.assignment import indices
-from tinygpu.model.choice import Choice, choices_of
+from tinygpu.model.choice import choices_of
 from tinygpu.model.clauses import Clauses, Params, clauses_of, combinations, decided, declared, fixed, names_in, settled, unused
 from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
+from tinygpu.model.gradient import gradient_of
 from tinygpu.model.imports import own, with_imports
 from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
-from tinygpu.model.lemma import Lemma, lemma_of
+from tinygpu.model.lemma import lemma_of
 from tinygpu.model.machine import Launch, Machine
 from tinygpu.model.monoid import Monoids, monoids_of
 from tinygpu.model.names import without_names
 from tinygpu.model.op import Op, Tensor, without_states
 from tinygpu.model.ops import chains_of, ops_of, pipelines_of
 from tinygpu.model.parts import derived
-from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scheme import without_schemes
 from tinygpu.model.scope import Scope
-from tinygpu.model.served import Instance, Served, instances_of
+from tinygpu.model.served import Instance, instances_of
 from tinygpu.model.source import around
-from tinygpu.model.theorem import Theorem, theorem_of, with_lemmas
+from tinygpu.model.spec import Spec
+from tinygpu.model.theorem import theorem_of
 from tinygpu.model.use import without_use
 from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import nodes
 from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A file, elaborated: its ops (one for each dtype of a family), its machines (one for each op, dtype and choice of params), the instructions
-    that it declares, its theorems, lemmas and choices, its machines with free numbers, what may be a slip of the pen, and the tree that all of it was made of, in which no
-    term has a name."""
-
-    ops: tuple[Op, ...]
-    machines: tuple[Machine, ...]
-    instructions: tuple[Instruction, ...] = ()
-    warnings: tuple[Diagnostic, ...] = ()
-    theorems: tuple[Theorem, ...] = ()
-    lemmas: tuple[Lemma, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    pipelines: tuple[Pipeline, ...] = ()
-    families: tuple[Skeleton, ...] = ()
-    tree: tree.File = field(default=tree.File(()), compare=False, repr=False)
-
-    @property
-    def joined(self) -> tuple[Choice | Pipeline, ...]:
-        """What is made of machines."""
-        return (*self.choices, *self.pipelines)
-
-    @property
-    def stated(self) -> tuple[Claimed, ...]:
-        """The lemmas, the theorems, the choices and the pipelines; of a choice for several dtypes, which are told apart by the same sizes, the first one."""
-        joined = [*{one.name: one for one in reversed(self.joined)}.values()][::-1]
-        return (*self.lemmas, *self.theorems, *joined)
-
-    @property
-    def about(self) -> Claimed | None:
-        """What a text is about that is made for one of these; None for that of a machine."""
-        return self.stated[-1] if self.stated and (self.joined or not self.machines) else None
-
-    def op(self, name: str) -> Op:
-        """The op of that name. Raises KeyError."""
-        return {o.name: o for o in self.ops}[name]
-
-    def machine(self, title: str) -> Machine:
-        """The machine of that title (`saxpy_v4`, `relu_v4[T=f16]`), or the first of that name. Raises KeyError."""
-        names = {m.name: m for m in reversed(self.machines)}
-        return {**names, **{m.title: m for m in self.machines}}[title]
 
 
 def elaborate(file: tree.File) -> Spec:
@@ -106,6 +64,7 @@ def elaborate(file: tree.File) -> Spec:
         tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Monoid,
         tree.Def | tree.Monoid,
         tree.Theorem,
+        tree.Gradient,
         tree.Lemma,
     )
     for kinds in kinds_of_names:  # what is served or folded with, what is called, what is proved
@@ -115,7 +74,12 @@ def elaborate(file: tree.File) -> Spec:
                 _once(problems.enter(one), seen, problems)
     meant = (lemma_of(problems.enter(d), scope) for d in file.declarations if isinstance(d, tree.Lemma))
     lemmas = tuple(lemma for lemma in meant if lemma is not None)
-    theorems = {name: one and with_lemmas(one, lemmas) for name, one in _theorems(file, served, problems).items()}
+    called = {name: None if several is None else [i.op for i in several] for name, several in served.items()}
+    theorems = {
+        d.name: theorem_of(problems.enter(d), called, lemmas, problems) for d in file.declarations if isinstance(d, tree.Theorem)
+    }
+    changing = (gradient_of(problems.enter(d), called, lemmas, problems) for d in file.declarations if isinstance(d, tree.Gradient))
+    gradients = tuple(one for one in changing if one is not None)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)
@@ -131,21 +95,32 @@ def elaborate(file: tree.File) -> Spec:
     file, pipelines = pipelines_of(file, chains, served, (*machines, *choices), constants, problems)
     ops, stated = tuple(i.op for several in served.values() for i in several or ()), tuple(filter(None, theorems.values()))
     spec = Spec(
-        ops, tuple(machines), instructions, tuple(problems.warnings), stated, lemmas, choices, pipelines, tuple(families), file
+        ops,
+        tuple(machines),
+        instructions,
+        tuple(problems.warnings),
+        stated,
+        lemmas,
+        gradients,
+        choices,
+        pipelines,
+        tuple(families),
+        file,
     )
     problems.stop(spec)
     return spec
 
 
-def _theorems(file: tree.File, served: Served, problems: Problems) -> dict[str, Theorem | None]:
-    """The theorems of a file by name; None for one that is wrong, or of an op that is."""
-    ops = {name: None if several is None else [i.op for i in several] for name, several in served.items()}
-    stated = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Theorem))
-    return {one.name: theorem_of(one, ops, problems) for one in stated}
-
-
 def _once(
-    declaration: tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
+    declaration: tree.Op
+    | tree.Machine
+    | tree.Choice
+    | tree.Pipeline
+    | tree.Theorem
+    | tree.Gradient
+    | tree.Lemma
+    | tree.Monoid
+    | tree.Def,
     names: dict[str, Span],
     problems: Problems,
 ) -> None:

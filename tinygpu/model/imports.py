@@ -26,6 +26,7 @@ Declared: TypeAlias = (
     | tree.Choice
     | tree.Pipeline
     | tree.Theorem
+    | tree.Gradient
     | tree.Lemma
     | tree.Scheme
     | tree.Monoid
@@ -45,7 +46,8 @@ def with_imports(file: tree.File, problems: Problems) -> tree.File:
     every = tuple(
         d if own(d, file) else serving(d, called) for d in every if own(d, file) or not isinstance(d, CALLEES) or d.name in called
     )
-    wanted = {word for d in every if own(d, file) or isinstance(d, CALLEES) for word in words(replace(d, name=""))}
+    speaking = (d if isinstance(d, tree.Gradient) else replace(d, name="") for d in every if own(d, file) or isinstance(d, CALLEES))
+    wanted = {word for d in speaking for word in words(d)}
     by = {d.via.name for d in every if isinstance(d, tree.Machine) and d.via}
 
     def needed(one: Declared) -> bool:

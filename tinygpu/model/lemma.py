@@ -6,7 +6,7 @@ elements to the components, so it is elaborated as one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tinygpu.category.carrier import lifted as lifted_of
 from tinygpu.category.monoid import BUILT_IN, Carrier
@@ -17,7 +17,7 @@ from tinygpu.model.monoid import built_in
 from tinygpu.model.op import Equation, Op
 from tinygpu.model.problems import head
 from tinygpu.model.scope import Scope
-from tinygpu.model.source import stated
+from tinygpu.model.source import stated, words
 from tinygpu.record import dataclass, field, replace
 from tinygpu.syntax import tree
 from tinygpu.syntax.node import rewritten
@@ -29,11 +29,12 @@ USUAL = "f32"  # of a monoid on several dtypes the one that stands for all
 
 @dataclass(frozen=True, slots=True)
 class Lemma:
-    """What the components of a fold over something are: `op` takes the elements, arrays of `SIZE`, in the order of the monoid's `lift`."""
+    """What the components of a fold over something are: `op` takes the elements, arrays of `SIZE`, in the order of the monoid's `lift`; it was `declared` so."""
 
     name: str
     op: Op
     carrier: Carrier
+    declared: tree.Lemma = field(compare=False, repr=False)
     span: Span = field(default=Span(), compare=False, repr=False)
 
     @property
@@ -71,6 +72,12 @@ class Lemma:
         return carrier == self.name if self.name not in BUILT_IN else base == self.name and dtype in BUILT_IN[self.name]
 
 
+def of_folds(lemmas: Iterable[Lemma], *ops: Op) -> tuple[Lemma, ...]:
+    """Those of the lemmas whose monoids some ops name."""
+    named = words(tuple(d for op in ops for d in op.source if isinstance(d, tree.Op)))
+    return tuple(one for one in lemmas if one.name in named)
+
+
 def lemma_of(declared: tree.Lemma, scope: Scope) -> Lemma | None:
     """`tree.Lemma → Lemma`; None after a message."""
     problems, before = scope.problems, len(scope.problems)
@@ -93,7 +100,7 @@ def lemma_of(declared: tree.Lemma, scope: Scope) -> Lemma | None:
     if len(problems) > before:
         return None
     made = elaborate_op(_op(declared, names, carrier), scope)
-    return Lemma(declared.name, made[0], carrier, place) if len(problems) == before and made else None
+    return Lemma(declared.name, made[0], carrier, declared, place) if len(problems) == before and made else None
 
 
 def _op(declared: tree.Lemma, names: list[str], carrier: Carrier) -> tree.Op:

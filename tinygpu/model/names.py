@@ -15,7 +15,7 @@ from typing import Any
 from tinygpu.category.monoid import is_built_in
 from tinygpu.category.term import DTYPES, OPERATIONS, SHUFFLES
 from tinygpu.diagnostic import Span
-from tinygpu.model.binders import binders, both, boxed, flat, in_array, nest, ranges, standing, too_large
+from tinygpu.model.binders import binders, both, boxed, flat, in_array, nest, ranges, standing, too_large, wholes
 from tinygpu.model.call import CALLS
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import UNKNOWN, Problems, counted, head
@@ -78,7 +78,8 @@ class Names:
         if not self.defs and not any(isinstance(node, SHORT) for node in nodes(one)):
             return one
         around = (*((op.inputs, op.outputs) for op in served), *params.values())
-        self.taken = {name: (kind, span) for name, kind, span in binders((one, *around))}
+        self.taken = {n.name: ("an op", n.span) for n in wholes(one)}
+        self.taken |= {name: (kind, span) for name, kind, span in binders((one, *around))}
         before = len(self.problems)
         self.written = {n.target.name: n.span for n in nodes(one) if isinstance(n, tree.Assign)}
         self.lets, self.used, self.here = {}, set(), []

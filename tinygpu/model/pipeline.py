@@ -16,6 +16,7 @@ from tinygpu.diagnostic import Span
 from tinygpu.model.chain import Chain, Step
 from tinygpu.model.choice import Choice, Launched
 from tinygpu.model.given import literal_of
+from tinygpu.model.gradient import Gradient
 from tinygpu.model.lemma import Lemma
 from tinygpu.model.machine import Machine
 from tinygpu.model.monoid import Monoids
@@ -28,7 +29,7 @@ from tinygpu.model.value import index
 from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 
-Claimed: TypeAlias = "Theorem | Lemma | Choice | Pipeline"  # what a spec says beside its machines
+Claimed: TypeAlias = "Theorem | Gradient | Lemma | Choice | Pipeline"  # what a spec says beside its machines
 Agreement: TypeAlias = tuple[Term, Term]  # an extent that is wanted, and the one that is there
 
 

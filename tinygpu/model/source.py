@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+from tinygpu.model.binders import wholes
 from tinygpu.model.op import Declared
 from tinygpu.record import fields, replace
 from tinygpu.syntax import tree
@@ -116,10 +117,10 @@ def _served(
     return (*needed(own, *machines, *last), *machines, *last)
 
 
-def stated(file: tree.File, kind: type[tree.Theorem | tree.Lemma], name: str) -> str:
-    """The text of a theorem or a lemma with whatever it names, as `said` of a machine."""
+def stated(file: tree.File, kind: type[tree.Theorem | tree.Gradient | tree.Lemma], name: str) -> str:
+    """The text of a theorem, a gradient or a lemma with whatever it names, as `said` of a machine."""
     one = next(d for d in file.declarations if isinstance(d, kind) and d.name == name)
-    ops = {one.left.name, one.right.name} if isinstance(one, tree.Theorem) else set()
+    ops = {n.name for n in wholes(one)}
     declared = (d for d in file.declarations if isinstance(d, Declared) and d is not one)
     own = tuple(d for d in declared if d.name in ops or not isinstance(d, tree.Op | tree.Theorem))
     return format_file(tree.File((*needed(own, one), one)))

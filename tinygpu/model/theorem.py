@@ -12,14 +12,14 @@ from fractions import Fraction
 from tinygpu.category.term import Const, Term, conjuncts, text
 from tinygpu.diagnostic import Span
 from tinygpu.model.extent import with_divisors
-from tinygpu.model.lemma import Lemma
+from tinygpu.model.lemma import Lemma, of_folds
 from tinygpu.model.monoid import Monoids
 from tinygpu.model.op import Op
 from tinygpu.model.problems import Problems, head
 from tinygpu.model.scope import Scope
-from tinygpu.model.source import stated, words
+from tinygpu.model.source import stated
 from tinygpu.model.value import condition, index
-from tinygpu.record import dataclass, field, replace
+from tinygpu.record import dataclass, field
 from tinygpu.syntax import tree
 
 CASES = 64  # of one cut
@@ -62,8 +62,10 @@ class Theorem:
         return said + (f", assuming {' and '.join(map(text, self.left.promises))}" if self.left.promises else "")
 
 
-def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None], problems: Problems) -> Theorem | None:
-    """`tree.Theorem → Theorem`; None after a message."""
+def theorem_of(
+    declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None], lemmas: Iterable[Lemma], problems: Problems
+) -> Theorem | None:
+    """`tree.Theorem → Theorem`, with those of the lemmas that it needs; None after a message, or where an op is wrong."""
     before, place = len(problems), head(declared.span, f"theorem {declared.name}")
     sides: list[Op] = []
     for name in (declared.left, declared.right):
@@ -82,7 +84,9 @@ def theorem_of(declared: tree.Theorem, served: Mapping[str, Sequence[Op] | None]
     where = with_divisors((part for expr in declared.where for part in conjuncts(condition(expr, scope))), left.where)
     cuts = [cut for binding in declared.cases if (cut := _cut(binding, left, scope)) is not None]
     within = None if declared.within is None else _times(declared.within, problems)
-    return Theorem(declared.name, left, right, where, tuple(cuts), within, span=place) if len(problems) == before else None
+    if len(problems) > before:
+        return None
+    return Theorem(declared.name, left, right, where, tuple(cuts), within, of_folds(lemmas, left, right), place)
 
 
 def _times(said: tree.Expr, problems: Problems) -> Fraction | None:
@@ -91,12 +95,6 @@ def _times(said: tree.Expr, problems: Problems) -> Fraction | None:
         return times
     problems.say("TG562.within", said.span)
     return None
-
-
-def with_lemmas(theorem: Theorem, lemmas: Iterable[Lemma]) -> Theorem:
-    """With those of the lemmas whose monoids its ops name."""
-    named = words(tuple(d for op in (theorem.left, theorem.right) for d in op.source if isinstance(d, tree.Op)))
-    return replace(theorem, lemmas=tuple(one for one in lemmas if one.name in named))
 
 
 def _shapes(a: Op, b: Op) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -17,6 +17,7 @@ from tinygpu.runtime.conditions import _python
 from tinygpu.runtime.launch import _compiled, _extents, _known, _shown, _Spec
 from tinygpu.runtime.views import _HELD, _article, _fail
 
+_Link = tuple[list[str], list[str], dict[str, tuple[str, int]]]
 _MISSING = "TG940 torch is not installed: pip install 'tinygpu[torch]'"
 
 
@@ -27,6 +28,7 @@ def torch_op(
 
     Outputs that may be arrays of inputs are written there, so the operator changes these arguments and returns the other outputs.
     `backward` are launchers that give gradients, told by names: of an input x and an output y of this one they take x, y and dy, and give dx.
+    Where none are named, they are those that the launcher's module has proved to give them.
     Raises ImportError without torch; TypeError for what is no launcher, or cannot be an operator (TG941); ValueError where the name is taken
     (TG942) or a gradient does not fit (TG943).
     """
@@ -34,6 +36,7 @@ def torch_op(
     spec = _table(launcher)
     name = name or launcher.__name__
     kept, title = vars(torch).setdefault("_tinygpu_ops", {}), f"{namespace}::{name}"
+    backward = tuple(backward) or _proved(launcher, spec)
     gradients = tuple(torch_op(one, namespace) for one in backward)
     mine = (launcher.__globals__.get("__file__"), launcher.__name__, spec, gradients)
     if title in kept:
@@ -91,6 +94,12 @@ def _table(launcher: Any) -> _Spec:
     if not _arrays_of(spec):
         _fail(TypeError, "TG941", name, "has no array among its inputs, and torch finds an operator's device by its tensors")
     return spec
+
+
+def _proved(launcher: Callable[..., Any], spec: _Spec) -> tuple[Callable[..., Any], ...]:
+    """The launchers of its module that are proved to give the gradients of one; none of one in place, whose inputs are gone."""
+    found = launcher.__globals__.get("gradients", {}).get(launcher.__name__, ())
+    return () if _written(spec) else tuple(launcher.__globals__[name] for name in found)
 
 
 def _told(spec: _Spec) -> list[str]:
@@ -199,33 +208,36 @@ def _called(torch: Any, launcher: Callable[..., Any], spec: _Spec) -> Callable[.
 # ── gradients ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _links(title: str, spec: _Spec, tables: Sequence[_Spec]) -> list[tuple[list[str], list[str]]]:
-    """Of each launcher of gradients what it takes and gives, if these are names of this one's arrays and numbers and of their gradients."""
+def _links(title: str, spec: _Spec, tables: Sequence[_Spec]) -> list[_Link]:
+    """Of each launcher of gradients what it takes and gives, if these are names of this one's arrays and numbers and of their gradients; and the sizes that it has to be told, as
+    an extent of an input whose gradient it gives."""
     known = {*spec["inputs"], *spec["outputs"], *(f"d{name}" for name in spec["outputs"])}
-    wanted, seen = {f"d{name}" for name in _arrays_of(spec)}, set[str]()
+    wanted, seen, links = {f"d{name}" for name in _arrays_of(spec)}, set[str](), list[_Link]()
     if _written(spec):
         _fail(ValueError, "TG943", title, "is in place: what its gradient needs is overwritten")
     for table in tables:
         odd = [name for name in table["inputs"] if name not in known] or [
             name for name in table["outputs"] if name not in wanted - seen
         ]
-        if odd or _told(table):
+        places = {extent: (name[1:], axis) for name, (_, shape) in table["outputs"].items() for axis, extent in enumerate(shape)}
+        if odd or not places.keys() >= {*_told(table)}:
             names = ", ".join(odd or _told(table))
             said = f"{table['name']} has {names}; it may take {', '.join(sorted(known))} and give each of {', '.join(sorted(wanted))} once"
             _fail(ValueError, "TG943", title, said)
         seen |= set(table["outputs"])
-    return [([*table["inputs"]], [*table["outputs"]]) for table in tables]
+        links.append(([*table["inputs"]], [*table["outputs"]], {size: places[size] for size in _told(table)}))
+    return links
 
 
-def _differentiable(
-    torch: Any, library: Any, title: str, spec: _Spec, ops: Sequence[Any], links: Sequence[tuple[list[str], list[str]]]
-) -> None:
+def _differentiable(torch: Any, library: Any, title: str, spec: _Spec, ops: Sequence[Any], links: Sequence[_Link]) -> None:
     """Tell autograd: what is kept is what the gradients take; where one is asked for that nobody gives, the call is refused."""
     names, outputs = [*spec["inputs"]], [*spec["outputs"]]
-    given, taken = {name for _, gives in links for name in gives}, {name for takes, _ in links for name in takes}
+    given, taken = {name for _, gives, _ in links for name in gives}, {name for takes, _, _ in links for name in takes}
 
     def kept(ctx: Any, inputs: tuple[Any, ...], output: Any, **_: Any) -> None:
-        values = dict(zip(names, inputs, strict=True)) | dict(zip(outputs, output if len(outputs) > 1 else (output,), strict=True))
+        made = dict(zip(outputs, output if len(outputs) > 1 else (output,), strict=True))
+        values = dict(zip(names, inputs, strict=True)) | made
+        ctx.mark_non_differentiable(*(value for name, value in made.items() if f"d{name}" not in taken))
         for name, needed in zip(names, ctx.needs_input_grad, strict=False):
             if needed and f"d{name}" not in given:
                 _ungiven(title, name)
@@ -235,15 +247,15 @@ def _differentiable(
             [*tensors],
             {name: value for name, value in values.items() if name in taken and name not in tensors},
         )
+        ctx.sizes = [{size: values[name].shape[axis] for size, (name, axis) in told.items()} for _, _, told in links]
 
     def gradient(ctx: Any, *grads: Any) -> Any:
         values = dict(zip(ctx.names, ctx.saved_tensors, strict=True)) | ctx.numbers
-        values |= {
-            f"d{name}": grad.contiguous() for name, grad in zip(outputs, grads, strict=True)
-        }  # of a sum, all are one number in memory
+        changed = ((name, grad) for name, grad in zip(outputs, grads, strict=True) if f"d{name}" in taken)
+        values |= {f"d{name}": grad.contiguous() for name, grad in changed}  # of a sum, all are one number in memory
         found: dict[str, Any] = {}
-        for op, (takes, gives) in zip(ops, links, strict=True):
-            made = op(*(values[name] for name in takes))
+        for op, (takes, gives, _), sizes in zip(ops, links, ctx.sizes, strict=True):
+            made = op(*(values[name] for name in takes), **sizes)
             found |= dict(zip(gives, made if len(gives) > 1 else (made,), strict=True))
         return tuple(found.get(f"d{name}") for name in names)
 

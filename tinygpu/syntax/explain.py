@@ -17,7 +17,7 @@ from tinygpu.syntax.mistakes import CLOSERS, KINDS, Stop, after_previous, at_wor
 from tinygpu.syntax.reader import Unexpected, advance, follow, reach, symbol, trace
 
 INSERTABLE = (NEWLINE, ")", "]", "}", ",", ":", "=", "(", "[", "{", "->", "else", "in", "at", "by", "over")
-DECLARATIONS = ("op", "machine", "choice", "pipeline", "theorem", "lemma", "scheme", "monoid", "param", "def", "import")
+DECLARATIONS = ("op", "machine", "choice", "pipeline", "theorem", "gradient", "lemma", "scheme", "monoid", "param", "def", "import")
 
 
 def explain(unexpected: Unexpected, source: Source, begin: int = 0) -> Diagnostic:

@@ -46,7 +46,7 @@ def format_expr(expr: tree.Expr) -> str:
 
 def _declaration_rows(declaration: tree.Declaration, comments: Comments) -> list[Row]:
     match declaration:
-        case tree.Import() | tree.Param() | tree.Def() | tree.Theorem() | tree.Op(parts=(_, *_)):
+        case tree.Import() | tree.Param() | tree.Def() | tree.Theorem() | tree.Gradient() | tree.Op(parts=(_, *_)):
             return _rows(declaration, 0, comments)
         case tree.Op(equations=lines) | tree.Pipeline(calls=lines):
             rows = _op_rows(declaration, lines, comments)

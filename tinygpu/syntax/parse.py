@@ -142,7 +142,7 @@ BUILD: Mapping[str, Build] = {
 
 
 DECLARATION = re.compile(
-    r"^(?:op|machine|choice|pipeline|theorem|lemma|scheme|monoid|param|def|import|instruction)\b", re.MULTILINE
+    r"^(?:op|machine|choice|pipeline|theorem|gradient|lemma|scheme|monoid|param|def|import|instruction)\b", re.MULTILINE
 )
 ENOUGH = 20  # mistakes told of one text
 LONGEST = 100  # characters of a name

@@ -1,4 +1,4 @@
-"""What is said of ops and monoids in the syntax tree: theorems, schemes and lemmas.
+"""What is said of ops and monoids in the syntax tree: theorems, gradients, schemes and lemmas.
 
 Comes in: what the parser builds. Goes out: frozen nodes with spans. The one idea: each names what it is about, and says how it is seen: by cases, by a table, by scalar folds.
 """
@@ -24,6 +24,18 @@ class Theorem(
     cases: tuple[Binding, ...] = ()
     within: Expr | None = None
     where: tuple[Expr, ...] = ()
+
+
+class Gradient(Node, gradient="op by", shown="gradient of {op} is {by}"):
+    """`gradient of OP is OP, …`: ops that give what the inputs of one change a number by, from what its outputs change it by."""
+
+    op: Name
+    by: tuple[Name, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called where something has to have a name."""
+        return f"gradient_of_{self.op.name}"
 
 
 class Row(Node, row="left right into", shown="{left} | {right} | {into}"):

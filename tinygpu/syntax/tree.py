@@ -267,7 +267,9 @@ class Import(Node, shown='import "{path}"'):
     path: str
 
 
-Declaration: TypeAlias = Op | Machine | Choice | Pipeline | Monoid | Param | Def | Theorem | Lemma | Scheme | Import | Instruction
+Declaration: TypeAlias = (
+    Op | Machine | Choice | Pipeline | Monoid | Param | Def | Theorem | Gradient | Lemma | Scheme | Import | Instruction
+)
 
 
 class File(Node, start="*declarations"):

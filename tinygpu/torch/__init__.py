@@ -23,7 +23,7 @@ def register(
 ) -> Any:
     """The operator of a launcher, NAMESPACE::NAME for torch; of a module a dictionary of all of its operators, by name.
 
-    `backward` is a launcher, or several, that give its gradients: see `torch_op` of the runtime, which does it. Raises ImportError without
+    `backward` is a launcher, or several, that give its gradients; without one they are those that its module has proved (`gradient of A is B`). See `torch_op` of the runtime, which does it. Raises ImportError without
     torch (TG940), TypeError for what is no launcher (TG941), ValueError where the name is taken (TG942) or a gradient does not fit (TG943).
     """
     ours = runtime.loaded()

@@ -9,7 +9,8 @@ The one idea: the text is all that is run, so the text is what is checked; what 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
 from tinygpu.schedule.joined import Calls, Cases
@@ -21,7 +22,11 @@ from tinygpu.validate.typed import Differs
 
 
 def validate(
-    text: str, machines: Sequence[Expected], file: str = "", joined: Sequence[Cases | Calls] = ()
+    text: str,
+    machines: Sequence[Expected],
+    file: str = "",
+    joined: Sequence[Cases | Calls] = (),
+    gradients: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with the text of a module of these machines, and of choices and pipelines of them; nothing where it does what they say."""
     try:
@@ -31,7 +36,9 @@ def validate(
         label = Label(Span(file, 0, 0, line, 1, line, 1), error.msg)
         return (Diagnostic("TG823", "the module could not be read back", (label,), "error"),)
     programs = {m.name: m.program for m in machines} | {c.name: c.program for c in joined}
-    found = [diagnostic(module, "TG821", "the module", d) for d in check(module, programs, {*dispatched(module, programs)})]
+    found = [
+        diagnostic(module, "TG821", "the module", d) for d in check(module, programs, {*dispatched(module, programs)}, gradients)
+    ]
     found += [d for expected in machines for d in launcher(module, expected)]
     found += [d for one in joined for d in joining(module, one, [*(m.name for m in machines), *(o.name for o in joined)])]
     return tuple(found) or tuple(diagnostic(module, "TG821", "the module", d) for d in missing(module))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, lru_cache
 
 from tinygpu.diagnostic import Diagnostic, Label, Span
@@ -103,7 +103,9 @@ def read(text: str, file: str = "") -> Module:
 # ── the top ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check(module: Module, launchers: Collection[str], short: Collection[str]) -> Iterator[Differs]:
+def check(
+    module: Module, launchers: Collection[str], short: Collection[str], gradients: Mapping[str, tuple[str, ...]]
+) -> Iterator[Differs]:
     """What at the top of a module is none of a module's. Launchers, their short names and their kernels are looked at elsewhere."""
     own = {name + part for name in launchers for part in ("", "_spec", "_launch")} | {*short}
     seen, head = {"runtime"}, [ast.unparse(node) for node in ast.parse(HEAD).body]
@@ -127,6 +129,9 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
                 yield from taken(node)
             case ast.Assign() if names == ["__all__"]:
                 yield from _offered(node, own)
+            case ast.Assign() if names == ["gradients"] and gradients:
+                if ast.unparse(node.value) != repr(dict(gradients)):
+                    yield Differs(node, "pairs launchers otherwise", "who gives which gradient is proved")
             case ast.AnnAssign() if names == ["Array"]:
                 if ast.unparse(node) != "Array: TypeAlias = Any":
                     yield unread(node, "Array is Any")
@@ -138,6 +143,8 @@ def check(module: Module, launchers: Collection[str], short: Collection[str]) ->
                 continue
             case _:
                 yield unread(node, f"{', '.join(names) or 'this'} is nothing of a module")
+    if gradients and "gradients" not in seen:
+        yield unread(module.tree.body[0], "a module of gradients says which launchers give them")
     if len(module.tree.body) <= len(head):
         yield unread(module.tree.body[0], "a module takes the runtime from beside it")
 
