@@ -109,6 +109,12 @@ def whole(request: pytest.FixtureRequest) -> Whole:
 
 
 @pytest.fixture
+def night(request: pytest.FixtureRequest) -> bool:
+    """Whether chance is asked as often as in a night: of a fixed sample a run takes the beginning."""
+    return every(request.config)
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str | Path, str], None]:
     """`golden("errors/TG203.txt", text)`: the text is the one of that file of tests/golden (or of the whole path that is given), or with
     --update-golden becomes it."""
