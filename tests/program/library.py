@@ -68,9 +68,14 @@ def program(text: str) -> Program:
 
 
 @cache
+def loaded(spec: str) -> pipeline.Loaded:
+    """A file of `specs/`, which does not change: read once in each process."""
+    return pipeline.load(ROOT / "specs" / f"{spec}.tgpu")
+
+
 def library(spec: str) -> tuple[Machine, ...]:
     """The machines of a file of `specs/`."""
-    return pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines
+    return loaded(spec).machines
 
 
 def machine(spec: str, title: str) -> Machine:

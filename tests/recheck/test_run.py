@@ -62,8 +62,8 @@ def stem(path: Path) -> str:
 
 
 def titled(folder: str, far: str = "") -> list[Any]:
-    """The wrong programs of a folder; those of a file that is `far` go wrong at sizes of which a run takes a minute."""
-    marks = {path: [pytest.mark.sampled] if path.stem == far else [] for path in sorted((HERE / folder).glob("*.tgpu"))}
+    """The wrong programs of a folder; those of a file that is `far` go wrong at sizes of which a run takes half a minute."""
+    marks = {path: [pytest.mark.night] if path.stem == far else [] for path in sorted((HERE / folder).glob("*.tgpu"))}
     return [pytest.param(w, id=f"{path.stem}: {w.title}", marks=mark) for path, mark in marks.items() for w in wrongs(path)]
 
 
