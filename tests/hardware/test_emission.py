@@ -18,6 +18,7 @@ from benchmarks.machine_code import Report, disassembler, gate, loops
 from tests.conftest import Whole
 from tests.emit.interpreter import ORDERS, run
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.hardware.right import proofs
 from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.category.term import Const
@@ -111,13 +112,14 @@ def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
     assert not disassembler() or {n: sum(i.name == n for i in report.instructions) for n in wanted} == wanted
 
 
-def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register() -> None:
+HEADS = ["F=f16, E=128, N=1]", *(pytest.param(n, marks=pytest.mark.sampled) for n in ("F=f16, E=32, N=1]", "F=bf16, E=64, N=1]"))]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register(head: str) -> None:
     needs_cuda()
-    machines = [
-        m
-        for m in loaded("attention").machines
-        if m.title.endswith(("F=f16, E=32, N=1]", "F=f16, E=128, N=1]", "F=bf16, E=64, N=1]"))
-    ]
+    machines = [m for m in loaded("attention").machines if m.title.endswith(head)]
+    assert machines
     for machine, report in zip(machines, gate(map(pipeline.program, machines), (8, 0)), strict=True):
         each = dict(machine.constants)["E"] // 4
         kind = "HMMA.16816.F32.BF16" if dict(machine.variant)["F"] == "bf16" else "HMMA.16816.F32"
@@ -128,11 +130,7 @@ def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register(
 
 @cache
 def built(stem: str) -> tuple[str, Any]:
-    made = []
-    for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines:
-        proof = pipeline.check(machine)
-        assert isinstance(proof, pipeline.Proof)
-        made.append(pipeline.built(proof, machine))
+    made = [pipeline.built(proof) for proof in proofs(stem)]
     return pipeline.module(f"{stem}.tgpu", made), made
 
 
