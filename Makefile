@@ -6,6 +6,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
+# what a process has compiled of Python is kept, whatever the environment says: tests start hundreds of processes, each in half the time then
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test nightly torch tidy golden proofs replay site coverage clean
 
 help:  ## what can be made

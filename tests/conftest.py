@@ -1,13 +1,14 @@
 """What every test shares: the options `--update-golden` and `--all`, golden files, and a hypothesis profile without chance.
 
 Comes in: `pytest`'s own objects. Goes out: the fixture `golden`, which compares a text with a file of `tests/golden`, and fewer tests where they
-are `sampled`. The ideas: a test never writes a golden file unless it was asked to; and what runs a whole library is worth most by its shapes:
+are `sampled` or of the `night`. The ideas: a test never writes a golden file unless it was asked to; and what runs a whole library is worth most by its shapes:
 
     a run  =  one spec of each shape  +  a tenth of the others, which is another one with each commit          (`--all` is all)
 
 Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them. Every example of a verdict is asked of the
 prover in every run; what only looks at the example itself, or runs what is proved, is done at length (`whole`) of that tenth: the judge and runs on reals of
-what is right, a build of it.
+what is right, a build of it. Of a fixed sample by chance a run takes the beginning (`night`), and what goes wrong only at sizes of which one run takes
+half a minute is marked `night`: the others of its table show in every run that what is wrong is seen.
 """
 
 from __future__ import annotations
@@ -57,15 +58,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sampled: by spec; one of each shape is run, and a tenth of the others (--all: all)")
+    config.addinivalue_line("markers", "night: takes half a minute, and others like it are in every run (only with --all)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is sampled and not of this run; what is named on the command line is not left out."""
     if every(config):
         return
-    out = [item for item in items if item.get_closest_marker("sampled") and not drawn(item.nodeid.partition("[")[2].rstrip("]"))]
+    out = [item for item in items if left_out(item)]
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in set(out)]
+
+
+def left_out(item: pytest.Item) -> bool:
+    """Whether a test is none of this run."""
+    if item.get_closest_marker("night"):
+        return True
+    return item.get_closest_marker("sampled") is not None and not drawn(item.nodeid.partition("[")[2].rstrip("]"))
 
 
 def every(config: pytest.Config) -> bool:
@@ -106,6 +115,12 @@ def share(request: pytest.FixtureRequest) -> Share:
 def whole(request: pytest.FixtureRequest) -> Whole:
     """`whole(name)`: whether what is called so is looked at as long as in a night, or only as long as it takes to see that nothing is wrong at once."""
     return lambda name: every(request.config) or drawn(name)
+
+
+@pytest.fixture
+def night(request: pytest.FixtureRequest) -> bool:
+    """Whether chance is asked as often as in a night: of a fixed sample a run takes the beginning."""
+    return every(request.config)
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import re
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu.algebra.rounding import operations, rounding
 from tinygpu.category.evaluate import evaluate
-from tinygpu.pipeline import load, load_text
+from tinygpu.pipeline import load_text
 from tinygpu.simulate.reference import reference
 
-OPS = {op.name: op for name in ("theorems", "strassen") for op in load(ROOT / "specs" / f"{name}.tgpu").spec.ops}
+OPS = {op.name: op for name in ("theorems", "strassen") for op in loaded(name).spec.ops}
 U = 2.0**-24
 
 
@@ -50,10 +50,7 @@ def _in_single(op: object, sizes: dict[str, int], inputs: dict[str, object]) -> 
 
 
 def test_operations_are_those_that_are_saved() -> None:
-    assert (
-        operations(OPS["product[f32]"] if "product[f32]" in OPS else load(ROOT / "specs" / "strassen.tgpu").spec.op("product"))
-        == "16*k*m*n"
-    )
+    assert operations(OPS["product[f32]"] if "product[f32]" in OPS else loaded("strassen").spec.op("product")) == "16*k*m*n"
     assert operations(OPS["strassen"]).endswith("14*k*m*n")
 
 

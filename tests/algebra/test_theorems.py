@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu.algebra.laws import Equal, same, then
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.normal import normal
@@ -18,9 +18,9 @@ from tinygpu.algebra.theorem import Missing, Proved, prove
 from tinygpu.algebra.verdict import judged
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, text
 from tinygpu.cli import main
-from tinygpu.pipeline import load, load_text
+from tinygpu.pipeline import load_text
 
-LIBRARY = load(ROOT / "specs" / "theorems.tgpu").spec
+LIBRARY = loaded("theorems").spec
 K = Axis("k", Var("n"))
 X, Y = (Read(name, (Var("k"),), "f32") for name in "xy")
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.pipeline import Proof, Refutation, Unknown, load, load_text
+from tinygpu.pipeline import Proof, Refutation, Unknown, load_text
 from tinygpu.proof.certificate import program_text
 
-LIBRARY = load(ROOT / "specs" / "theorems.tgpu")
+LIBRARY = loaded("theorems")
 PAIR = """op sums[T in {f32, f64}](x: T[n, k], s: T) -> (y: T[n]) where k >= 2 {
   y[i] = sum[j] x[i, j] * s
 }

@@ -15,6 +15,7 @@ from tinygpu.schedule.cpu import on_cpu, tiled
 TILES = [("by_hand", "matmul_by_hand"), ("mlp", "mlp_fused")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", STEMS)
 def test_every_op_is_a_machine(spec: str) -> None:
     for given in {m.op.name: m for m in library(spec) if not m.op.states}.values():

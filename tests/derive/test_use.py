@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.commands.show import stage_text
 from tinygpu.pipeline import Proof
-from tinygpu.proof.replay import misbehaviour
+from tinygpu.proof.replay import misbehaviour, replay
 from tinygpu.simulate.sizes import sizes_to_try
 
 OP = "op mm(A: f16[M, K], B: f16[K, N]) -> (C: f32[M, N]) { C[i, j] = sum[k] f32(A[i, k]) * f32(B[k, j]) }\n"
@@ -95,19 +95,16 @@ def test_variants_are_proved_and_compute_their_equation(name: str) -> None:
     assert misbehaviour(pipeline.program(machine), sizes, ends=1) is None
 
 
-SHIPPED = [
-    (stem, m.title)
-    for stem in ("tensor_cores", "half_output")
-    for m in pipeline.load(ROOT / f"specs/{stem}.tgpu").machines
-    if m.use
-]
+SHIPPED = [(stem, m.title) for stem in ("tensor_cores", "half_output") for m in loaded(stem).machines if m.use]
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("stem", "title"), SHIPPED, ids=[title for _, title in SHIPPED])
-def test_shipped_ones_compute_their_equation(stem: str, title: str) -> None:
-    """Of all four transpositions, of batches and groups, of each dtype, at sizes that no tile divides."""
-    machine = pipeline.load(ROOT / f"specs/{stem}.tgpu").spec.machine(title)
+def test_shipped_ones_compute_their_equation(stem: str, title: str, night: bool) -> None:
+    """Of all four transpositions, of batches and groups, of each dtype, at sizes that no tile divides: in lockstep on data of which one place stands
+    out, and with the threads in another order on any; or in several orders on several data."""
+    machine = loaded(stem).spec.machine(title)
     program = pipeline.program(machine)
     (sizes, *_) = [s for s in sizes_to_try(program) if min(s.values()) >= 1]
-    assert misbehaviour(program, sizes, ends=1) is None
+    assert replay(program, sizes, 0, ends=True) is replay(program, sizes, 1) is None
+    assert not night or misbehaviour(program, sizes, ends=1) is None

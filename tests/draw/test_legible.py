@@ -96,7 +96,7 @@ def test_words_lie_beside_each_other(spec: str, name: str, kind: str) -> None:
 
 
 def test_a_roofline_is_legible() -> None:
-    legible(draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="a100").svg)
+    legible(draw(library.loaded("matmul_shared"), "roofline", device="a100").svg)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.draw.watched import Touch, watched
 from tests.program import library
 from tinygpu.derive.unpack import unpack
 from tinygpu.pictures import draw
 from tinygpu.pictures.owners import NONE, owners
 from tinygpu.pictures.sizes import picture_sizes
-from tinygpu.pipeline import load, load_text, program
+from tinygpu.pipeline import load_text, program
 
 SVG = "{http://www.w3.org/2000/svg}"
 MACHINES = [
@@ -33,7 +32,7 @@ MACHINES = [
 
 
 def machine_of(spec: str, name: str | None):
-    return library.machine(spec, name) if name else load(ROOT / "specs" / f"{spec}.tgpu").machines[0]
+    return library.machine(spec, name) if name else library.loaded(spec).machines[0]
 
 
 def small(made, most: int = 40) -> dict[str, int]:

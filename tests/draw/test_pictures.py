@@ -58,7 +58,7 @@ def sound(svg: str) -> ElementTree.Element:
 @pytest.mark.parametrize("part", [f"{path}/{quarter}" for path in FILES for quarter in range(4)])
 def test_every_machine_has_a_picture_of_its_partition(part: str) -> None:
     path, _, quarter = part.rpartition("/")
-    machines = {m.name: m for m in reversed(load(ROOT / "specs" / f"{path}.tgpu").machines)}
+    machines = {m.name: m for m in reversed(library.loaded(path).machines)}
     for machine in [*machines.values()][::-1][int(quarter) :: 4]:
         sound(draw(machine).svg)
 
@@ -178,12 +178,12 @@ def test_machines_lie_under_the_roofs() -> None:
 
 
 def test_a_roofline_says_that_nothing_is_measured() -> None:
-    said = draw(load(ROOT / "specs" / "matmul_shared.tgpu"), "roofline", device="rtx4090", M=512, N=512, K=512, G=2).svg
+    said = draw(library.loaded("matmul_shared"), "roofline", device="rtx4090", M=512, N=512, K=512, G=2).svg
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
 
 
 def test_a_cpu_has_a_roofline_too() -> None:
-    said = draw(load(ROOT / "specs" / "norm_cpu.tgpu"), "roofline", device="cpu-avx2").svg
+    said = draw(library.loaded("norm_cpu"), "roofline", device="cpu-avx2").svg
     sound(said)
     assert "roofline, predicted" in said and "memory, each element once" in said
     assert refusal(library.machine("norm_cpu", library.library("norm_cpu")[0].name), "roofline").startswith("TG930 ")
@@ -280,7 +280,7 @@ def test_what_is_not_there_is_said_by_name() -> None:
     assert refusal(library.machine("softmax", "softmax_warp"), R=8, N=0).startswith(
         "TG933 softmax_warp asks for N >= 1, and R=8, N=0 breaks it"
     )
-    assert refusal(load(ROOT / "specs" / "transpose.tgpu")).startswith(
+    assert refusal(library.loaded("transpose")).startswith(
         "TG934 one machine is drawn, and there are 4\nsay which: transpose_naive"
     )
 
@@ -329,7 +329,7 @@ def test_the_command_says_what_is_wrong(
 
 
 def test_notebooks_show_pictures() -> None:
-    spec = load(ROOT / "specs" / "transpose.tgpu")
+    spec = library.loaded("transpose")
     assert "transpose_tiled : transpose" in spec._repr_html_()
     assert outputs(spec.transpose_tiled).svg in spec.transpose_tiled._repr_html_()
     assert "y[j, i]: who stores it" in outputs(spec.transpose_tiled).svg and "who reads it" not in outputs(spec.transpose_tiled).svg
@@ -355,7 +355,7 @@ def test_what_is_unknown_is_shown_as_unknown() -> None:
 
 
 def test_a_repr_is_a_line() -> None:
-    spec = load(ROOT / "specs" / "transpose.tgpu")
+    spec = library.loaded("transpose")
     assert repr(spec).endswith("transpose.tgpu: transpose_naive, transpose_tiled, transpose_swizzled, transpose_wide>")
     assert repr(spec.transpose_tiled) == "<Machine transpose_tiled : transpose>"
     assert repr(draw(spec.transpose_tiled)).startswith("<Picture of the partition of transpose_tiled: ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,67 +31,79 @@ def needs_cuda() -> Any:
     return cuda_names(32)
 
 
-def assemble(function: Any, types: tuple[Any, ...], arch: Any) -> tuple[str, Any]:
-    """The PTX of a kernel, and the report of its assembly."""
+def assemble(kernels: Sequence[tuple[str, Any, tuple[Any, ...]]], arch: Any) -> list[tuple[str, str, Any]]:
+    """The names of kernels, the PTX of each, and the report of its assembly: all go through the disassembler as one piece of code."""
     from numba import cuda
 
     from benchmarks.machine_code import assembled
 
-    ptx, _ = cuda.compile_ptx(function, types, cc=arch)
-    return ptx, assembled([("kernel", ptx)], arch)[0]
+    texts = [(name, cuda.compile_ptx(function, types, cc=arch)[0]) for name, function, types in kernels]
+    return [(name, ptx, report) for (name, ptx), report in zip(texts, assembled(texts, arch), strict=True)]
 
 
 @pytest.mark.parametrize("arch", [OLDEST, ARCHITECTURES[-1]], ids=str)
-@pytest.mark.parametrize("name", CONVERSIONS)
-def test_conversions_assemble(name: str, arch: Any) -> None:
+def test_conversions_assemble(arch: Any) -> None:
     names = needs_cuda()
     from numba import types
 
     from tinygpu.runtime.values import conversion
 
-    convert = conversion(name)
-    result, texts = conversion_text(name, arch == OLDEST)
+    def kernel(name: str) -> Any:
+        convert = conversion(name)
 
-    def kernel(x, y):  # type: ignore[no-untyped-def]
-        y[0] = convert(x[0])
+        def one(x, y):  # type: ignore[no-untyped-def]
+            y[0] = convert(x[0])
 
-    for source, text in texts.items():
-        ptx, report = assemble(
-            kernel, names.void(types.CPointer(getattr(types, source)), types.CPointer(getattr(types, result))), arch
-        )
-        wanted = set(re.findall(r"cvt[.\w]*", text))
-        assert wanted <= set(re.findall(r"cvt[.\w]*", ptx)), f"{name} of {source}"
-        assert not report.refused()
+        return one
+
+    kernels, wanted = [], []
+    for name in CONVERSIONS:
+        result, texts = conversion_text(name, arch == OLDEST)
+        for source, text in texts.items():
+            pointers = [types.CPointer(getattr(types, kind)) for kind in (source, result)]
+            kernels.append((f"{name} of {source}", kernel(name), names.void(*pointers)))
+            wanted.append({*re.findall(r"cvt[.\w]*", text)})
+    for (title, ptx, report), instructions in zip(assemble(kernels, arch), wanted, strict=True):
+        assert instructions <= {*re.findall(r"cvt[.\w]*", ptx)}, title
+        assert not report.refused(), title
 
 
-@pytest.mark.parametrize(("count", "dtype", "accesses"), [(4, "float32", (1, 128)), (8, "float32", (2, 128)), (8, "uint16", (1, 128)),
-                                                          (16, "uint8", (1, 128)), (4, "uint16", (1, 64)), (2, "float64", (1, 128)),
-                                                          (4, "uint8", (1, None)), (2, "uint8", (1, None)), (6, "float32", (3, 64))])  # fmt: skip
+WIDE = [  # how many of which dtype, and in how many accesses of how many bits
+    (4, "float32", (1, 128)), (8, "float32", (2, 128)), (8, "uint16", (1, 128)), (16, "uint8", (1, 128)), (4, "uint16", (1, 64)),
+    (2, "float64", (1, 128)), (4, "uint8", (1, None)), (2, "uint8", (1, None)), (6, "float32", (3, 64)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES, ids=str)
 @pytest.mark.parametrize("space", ["global", "streaming"])
-def test_wide_accesses_are_as_wide_as_they_say(count: int, dtype: str, accesses: tuple[int, int | None], space: str) -> None:
+def test_wide_accesses_are_as_wide_as_they_say(space: str, arch: Any) -> None:
     names = needs_cuda()
     from numba import cuda, types
 
     from tinygpu.runtime.memory import wide_load, wide_store
 
-    load, store, kind = wide_load(count), wide_store(count, space), getattr(types, dtype)
+    def kernel(count: int, kind: Any) -> Any:
+        load, store = wide_load(count), wide_store(count, space)
 
-    def kernel(x, y, n):  # type: ignore[no-untyped-def]
-        cells = cuda.local.array(count, kind)
-        load(cells, x, n)
-        store(y, n, cells)
+        def one(x, y, n):  # type: ignore[no-untyped-def]
+            cells = cuda.local.array(count, kind)
+            load(cells, x, n)
+            store(y, n, cells)
 
-    for arch in ARCHITECTURES:
+        return one
+
+    kernels = []
+    for count, dtype, _ in WIDE:
+        kind = getattr(types, dtype)
         pointer = types.CPointer(kind)
-        ptx, report = assemble(kernel, names.void(pointer, pointer, types.int32), arch)
-        assert not report.refused()
-        assert ("st.global.cs" in ptx) == (space == "streaming" and count * kind.bitwidth % 32 == 0)
+        kernels.append((f"{count} of {dtype}", kernel(count, kind), names.void(pointer, pointer, types.int32)))
+    for (title, ptx, report), (count, dtype, (number, bits)) in zip(assemble(kernels, arch), WIDE, strict=True):
+        assert not report.refused(), title
+        assert ("st.global.cs" in ptx) == (space == "streaming" and count * getattr(types, dtype).bitwidth % 32 == 0), title
         if report.instructions:
-            number, bits = accesses
-            for found in (report.count("LDG"), report.count("STG")):
-                assert found == number
+            assert [report.count("LDG"), report.count("STG")] == [number, number], title
             if bits:
-                assert report.wide(False, bits // 8) == report.wide(True, bits // 8) == number
+                assert report.wide(False, bits // 8) == report.wide(True, bits // 8) == number, title
 
 
 def test_the_runtime_is_self_contained() -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.algebra.verdict import judged
 from tinygpu.proof.pipeline import Linked
@@ -22,7 +22,7 @@ WEIGHTS = ("g1", "b1", "wq", "bq", "wk", "bk", "wv", "bv", "wo", "bo", "g2", "b2
 
 @cache
 def module() -> ModuleType:
-    spec = pipeline.load(ROOT / "specs" / "transformer.tgpu").spec
+    spec = loaded("transformer").spec
     found = [one for one in map(judged, spec.pipelines) if isinstance(one, Linked)]
     proofs = [(pipeline.check(machine), machine) for machine in spec.machines]
     built = [pipeline.built(proof, machine) for proof, machine in proofs if isinstance(proof, pipeline.Proof)]

@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 
 from benchmarks.machine_code import Report, disassembler, gate, loops
+from tests.conftest import Whole
 from tests.emit.interpreter import ORDERS, run
 from tests.emit.test_cuda_prelude import needs_cuda
+from tests.hardware.right import proofs
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.category.term import Const
 from tinygpu.emit.cuda import cuda_source
@@ -38,13 +41,14 @@ def programs(stem: str) -> tuple[Program, ...]:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_lanes_that_do_what_the_manual_says_do_what_the_program_says(stem: str) -> None:
+def test_lanes_that_do_what_the_manual_says_do_what_the_program_says(stem: str, whole: Whole) -> None:
+    """In an order that is mixed, or in all."""
     for number, program in enumerate(programs(stem)):
         sizes = dict(zip(program.op.sizes, SIZES, strict=False))
         inputs = random_inputs(program.op, sizes, seed=number)
         wanted = simulate(program, sizes, inputs)
         assert wanted.faults == ()
-        for order in ORDERS:
+        for order in ORDERS if whole(stem) else ("mixed",):
             for name, values in run(program, sizes, inputs, 32, False, order=order).items():
                 near = 1e-2 if program.op.tensor(name).dtype in ("f16", "bf16") else 1e-4
                 np.testing.assert_allclose(
@@ -82,7 +86,7 @@ def test_the_machine_code_has_the_instructions_and_nothing_leaves_registers(stem
 def test_a_derived_ring_of_128_by_128_multiplies_64_times_a_turn_and_leaves_no_register() -> None:
     """The hot loop has no branch but its own, and stores nothing: what is outside is copied as 0."""
     needs_cuda()
-    machine = pipeline.load(SPECS.parents[2] / "specs/tensor_cores.tgpu").spec.machine("half_ring[T=f16, MI=4]")
+    machine = loaded("tensor_cores").spec.machine("half_ring[T=f16, MI=4]")
     (report,) = gate([pipeline.program(machine)], (8, 0))
     wanted = {"HMMA.16816.F32": 64, "LDSM.16.M88.4": 8, "LDSM.16.MT88.4": 8, "LDGSTS.E.BYPASS.128": 8, "BRA": 1, "STS.128": 0}
     assert report.refused() == ()
@@ -102,19 +106,20 @@ STAGED = {  # of an output that goes by way of a tile: what is multiplied, and w
 def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
     needs_cuda()
     arch, wanted = STAGED[title]
-    machine = pipeline.load(SPECS.parents[2] / "specs/half_output.tgpu").spec.machine(title)
+    machine = loaded("half_output").spec.machine(title)
     (report,) = gate([pipeline.program(machine)], arch)
     assert report.refused() == ()
     assert not disassembler() or {n: sum(i.name == n for i in report.instructions) for n in wanted} == wanted
 
 
-def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register() -> None:
+HEADS = ["F=f16, E=128, N=1]", *(pytest.param(n, marks=pytest.mark.sampled) for n in ("F=f16, E=32, N=1]", "F=bf16, E=64, N=1]"))]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register(head: str) -> None:
     needs_cuda()
-    machines = [
-        m
-        for m in pipeline.load(SPECS.parents[2] / "specs/attention.tgpu").machines
-        if m.title.endswith(("F=f16, E=32, N=1]", "F=f16, E=128, N=1]", "F=bf16, E=64, N=1]"))
-    ]
+    machines = [m for m in loaded("attention").machines if m.title.endswith(head)]
+    assert machines
     for machine, report in zip(machines, gate(map(pipeline.program, machines), (8, 0)), strict=True):
         each = dict(machine.constants)["E"] // 4
         kind = "HMMA.16816.F32.BF16" if dict(machine.variant)["F"] == "bf16" else "HMMA.16816.F32"
@@ -125,11 +130,7 @@ def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register(
 
 @cache
 def built(stem: str) -> tuple[str, Any]:
-    made = []
-    for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines:
-        proof = pipeline.check(machine)
-        assert isinstance(proof, pipeline.Proof)
-        made.append(pipeline.built(proof, machine))
+    made = [pipeline.built(proof) for proof in proofs(stem)]
     return pipeline.module(f"{stem}.tgpu", made), made
 
 

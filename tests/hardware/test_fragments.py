@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Whole
+from tests.hardware.right import proofs
 from tinygpu import pipeline
 from tinygpu.diagnostic import TinygpuError
 from tinygpu.obligations import wellformed
@@ -113,10 +114,8 @@ WRONG = {
 def test_right_ones_are_proved_for_all_sizes_and_run(stem: str, whole: Whole) -> None:
     """At sizes at which no tile is whole: in lockstep on data of which one place stands out, and with the threads in another order on any; or in
     several orders on several data."""
-    for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines:
-        proof = pipeline.check(machine)
-        assert isinstance(proof, Proof), proof.diagnostics[0].title
-        sizes = dict(zip(machine.op.sizes, (33, 21, 17, 9), strict=False))
+    for proof in proofs(stem):
+        sizes = dict(zip(proof.program.op.sizes, (33, 21, 17, 9), strict=False))
         if whole(stem):
             assert misbehaviour(proof.program, sizes) is None
         else:

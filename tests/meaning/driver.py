@@ -31,7 +31,7 @@ def said(checker: str, codes: list[str] | None = None, title: str = "", judge: s
 
 def hasty(program: Program, budget: int) -> Proof | None:
     """The proof, if there is one, and no search for a counterexample."""
-    found = prove(program, budget, hasty=True)
+    found = prove(program, budget, hasty=True, enough=1)
     return found if isinstance(found, Proof) else None
 
 

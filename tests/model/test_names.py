@@ -95,6 +95,7 @@ def named_line(line: Any, chance: random.Random, defs: list[tree.Def], written: 
     return [*before, named(line, chance, defs, written)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_naming_terms_and_putting_them_in_changes_nothing(path: Path) -> None:
     file = parse(path.read_text(encoding="utf-8"))

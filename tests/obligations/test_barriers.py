@@ -24,6 +24,7 @@ def racy(program: Program) -> bool:
     return any(isinstance(c, Obligation) and not isinstance(discharge(c), Theorem) for c in claims)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", STEMS)
 def test_no_barrier_is_there_for_nothing(spec: str) -> None:
     for machine in library(spec):

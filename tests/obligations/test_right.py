@@ -12,7 +12,7 @@ import pytest
 
 from tests.comments import Wrong, wrongs
 from tests.conftest import Whole
-from tests.program.library import here, machines
+from tests.program.library import here, left_open, machines
 from tinygpu import pipeline
 from tinygpu.pipeline import Proof, Refutation
 from tinygpu.proof.kernel import prove
@@ -37,9 +37,7 @@ def test_they_are_proved(path: Path, whole: Whole) -> None:
 @pytest.mark.parametrize("wrong", [pytest.param(w, id=f"{p.stem}: {w.why}") for p in RIGHT for w in wrongs(p)])
 def test_and_not_where_they_are_edited(wrong: Wrong) -> None:
     """The comments of a spec say which machine is edited, and what is not proved of it then."""
-    result = prove(pipeline.program(machines(wrong.text)[wrong.title]))
-    assert not isinstance(result, Proof)
-    assert wrong.why in {f"{o.claim.kind} {o.claim.code}" for o in result}
+    assert left_open(pipeline.program(machines(wrong.text)[wrong.title]), wrong.why)
 
 
 @pytest.mark.sampled

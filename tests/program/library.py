@@ -23,12 +23,13 @@ from tinygpu.derive.unpack import unpack
 from tinygpu.emit.module import Built
 from tinygpu.model.elaborate import elaborate
 from tinygpu.model.machine import Machine
+from tinygpu.obligations import claims_of
 from tinygpu.obligations.width import cpu_limits, limits
 from tinygpu.program.call import Sync
 from tinygpu.program.read import read
 from tinygpu.program.render import render
 from tinygpu.program.step import Array, Assign, For, Program, Step, steps
-from tinygpu.proof.kernel import Proof
+from tinygpu.proof.kernel import Proof, Theorem, discharge
 from tinygpu.record import replace
 from tinygpu.simulate.exact import retyped
 from tinygpu.simulate.exact import run as run_on_reals
@@ -67,9 +68,14 @@ def program(text: str) -> Program:
 
 
 @cache
+def loaded(spec: str) -> pipeline.Loaded:
+    """A file of `specs/`, which does not change: read once in each process."""
+    return pipeline.load(ROOT / "specs" / f"{spec}.tgpu")
+
+
 def library(spec: str) -> tuple[Machine, ...]:
     """The machines of a file of `specs/`."""
-    return pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines
+    return loaded(spec).machines
 
 
 def machine(spec: str, title: str) -> Machine:
@@ -89,6 +95,12 @@ def proof_of(given: Machine | str) -> Proof:
     proof = pipeline.check(given)
     assert isinstance(proof, Proof), (given.title, proof)
     return proof
+
+
+def left_open(program: Program, why: str) -> bool:
+    """Whether a claim of that kind and code is no theorem, so that there is no proof. What else is claimed is not asked."""
+    claims = (claim for claim in claims_of(program) if f"{claim.kind} {claim.code}" == why)
+    return any(not isinstance(discharge(claim), Theorem) for claim in claims)
 
 
 def unproved(given: Iterable[Machine]) -> list[Built]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.program.library import SPECS, library, proof_of
+from tests.program.library import SPECS, library, loaded, proof_of
 from tinygpu import pipeline
 from tinygpu.commands.common import place
 from tinygpu.hardware.arch import CPU
@@ -28,7 +28,7 @@ SAMPLE = [  # machines whose certificates are made again by the tests; `make pro
 
 
 def made(name: str, number: int) -> tuple[Path, Certificate]:
-    spec = load(ROOT / "specs" / f"{name}.tgpu")
+    spec = loaded(name)
     machine = spec.machines[number]
     return place(PROOFS, f"{name}.tgpu", machine.title), certificate(spec, machine, proof_of(machine))
 

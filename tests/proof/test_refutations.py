@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.obligations.texts import COPY, SUM, program
-from tests.program.library import machines
+from tests.program.library import loaded, machines
 from tinygpu import pipeline
 from tinygpu.category.term import App, Axis, Const, Read, Term, Var
 from tinygpu.obligations import claims_of
@@ -121,7 +121,7 @@ def without_barriers(body: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def test_steps_of_a_derived_program_are_shown_themselves() -> None:
-    derived = map(pipeline.program, pipeline.load(ROOT / "specs" / "transpose.tgpu").machines)
+    derived = map(pipeline.program, loaded("transpose").machines)
     made = next(p for p in derived if any(isinstance(s, Sync) for s in p.launches[0].body))
     found = refuted(
         replace(made, launches=tuple(replace(one, body=without_barriers(one.body)) for one in made.launches))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu.obligations.obligation import Obligation
-from tinygpu.pipeline import Proof, Refutation, check, load, load_text
+from tinygpu.pipeline import Proof, Refutation, check, load_text
 from tinygpu.proof.kernel import MANY, Theorem, _factors
 from tinygpu.proof.sample import counterpoint
 
@@ -18,7 +18,7 @@ from tinygpu.proof.sample import counterpoint
 @pytest.mark.parametrize("spec", ["rotary", "fft", "welford", "gradients", "optimisers", "quantised"])
 def test_no_theorem_has_a_point_against_it(spec: str) -> None:
     theorems: list[Theorem] = []
-    for machine in load(ROOT / "specs" / f"{spec}.tgpu").spec.machines[:6]:
+    for machine in loaded(spec).spec.machines[:6]:
         found = check(machine)
         assert isinstance(found, Proof)
         theorems += found.theorems

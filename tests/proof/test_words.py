@@ -10,13 +10,13 @@ import pytest
 
 from tests.comments import wrongs
 from tests.conftest import ROOT
-from tests.program.library import program
+from tests.program.library import loaded, program
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Var
 from tinygpu.commands.check import reasons
 from tinygpu.commands.specs import judge
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Gap
-from tinygpu.pipeline import load, load_text
+from tinygpu.pipeline import load_text
 from tinygpu.pipeline import program as derived
 from tinygpu.proof import check
 from tinygpu.proof.kernel import Proof, prove
@@ -47,7 +47,7 @@ def test_nor_have_those_of_what_is_open(text: str) -> None:
 
 
 def test_nor_has_what_was_proved() -> None:
-    machines = load(ROOT / "specs" / "scan.tgpu").machines
+    machines = loaded("scan").machines
     one = judge("scan.tgpu", next(m for m in machines if m.name == "scan_three"))
     lines = reasons(one, "all")
     assert len(lines) > 100 and not [line for line in lines if INTERNAL.search(line)]

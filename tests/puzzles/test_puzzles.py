@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.program.library import loaded
 from tinygpu.cost.measure import measure
 from tinygpu.diagnostic import TinygpuError
-from tinygpu.pipeline import load, load_text, program
+from tinygpu.pipeline import load_text, program
 from tinygpu.puzzles.conditions import CONDITIONS, unmet
 from tinygpu.puzzles.judge import left, numbered, puzzle_of
 from tinygpu.puzzles.puzzle import Puzzle, Want, puzzles
@@ -126,7 +127,7 @@ def test_an_answer_that_falls_short_is_told_what_is_wanted(number: int, code: st
 
 
 def test_launches_and_atomic_updates_are_counted() -> None:
-    counted = measure(program(load(ROOT / "specs" / "histogram.tgpu").machines[0]), {"n": 4096, "B": 64})
+    counted = measure(program(loaded("histogram").machines[0]), {"n": 4096, "B": 64})
     assert "2 launches" in unmet(counted, Want("launches", most=1)) and "atomic" in unmet(counted, Want("no_atomics"))
     assert unmet(counted, Want("launches", most=2)) == ""
 

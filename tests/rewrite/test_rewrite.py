@@ -14,17 +14,18 @@ import pytest
 
 from tests.algebra.pairs import pair
 from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.algebra.polynomial import Unfollowed
 from tinygpu.category.term import Axis, Read, Term, Var, text, walk
 from tinygpu.commands.rewrite import Answer, answer
-from tinygpu.pipeline import Proof, load, load_text
+from tinygpu.pipeline import Proof, load_text
 from tinygpu.rewrite.contract import Plan
 from tinygpu.rewrite.graph import INV, MUL, Box, Graph, Leaf, Over
 from tinygpu.rewrite.propose import propose
 from tinygpu.rewrite.rules import RULES, saturate
 
-LIBRARY = load(ROOT / "specs" / "theorems.tgpu").spec
+LIBRARY = loaded("theorems").spec
 LIMIT, SECONDS = 400, 60.0
 K = Box((Axis("K#0", Var("K")),))
 

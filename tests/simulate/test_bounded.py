@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.simulate.bounded import bounded, chain
 from tinygpu.simulate.fault import Outcome
@@ -77,7 +77,7 @@ def test_what_is_moved_is_compared_to_the_bit() -> None:
 
 @pytest.mark.parametrize(("spec", "name"), [("softmax", "softmax_block"), ("welford", "welford_block"), ("online_softmax", None), ("argmax", None)])  # fmt: skip
 def test_machines_of_several_components(spec: str, name: str | None) -> None:
-    machine = next(m for m in pipeline.load(ROOT / "specs" / f"{spec}.tgpu").machines if name in (None, m.name))
+    machine = next(m for m in loaded(spec).machines if name in (None, m.name))
     sizes = dict.fromkeys(machine.op.sizes, 37)
     inputs = random_inputs(machine.op, sizes)
     outcome = simulate(pipeline.program(machine), sizes, inputs)
@@ -121,7 +121,7 @@ def test_what_some_order_brings_out_of_range_has_no_bound(equation, number) -> N
 
 
 def test_orders_of_a_recurrence_are_near_and_a_wrong_one_is_not() -> None:
-    (machine,) = [m for m in pipeline.load(ROOT / "specs" / "recurrence.tgpu").machines if m.name == "recurrence_block"]
+    (machine,) = [m for m in loaded("recurrence").machines if m.name == "recurrence_block"]
     sizes = dict(zip(machine.op.sizes, (5, 300), strict=True))
     inputs = random_inputs(machine.op, sizes)
     outcome = simulate(pipeline.program(machine), sizes, inputs)

@@ -27,7 +27,7 @@ from tinygpu.simulate.simulate import simulate
 
 PROGRAMS = {name: program(text) for name, text in TEXTS.items()} | {"saxpy": shipped("saxpy", "saxpy_v4")}
 SIZES = {"n": 75, "m": 40, "M": 9, "N": 11, "K": 5, "R": 3}
-MUTANTS = 20  # of each
+MUTANTS = (8, 20)  # of each: in every run, and in a night
 
 
 def cells(values: Any, dtype: str) -> Cells:
@@ -64,12 +64,12 @@ def agree(made: Program, sizes: dict[str, int], order: int | None) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_both_see_a_fault_or_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_see_a_fault_or_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch, night: bool) -> None:
     monkeypatch.setattr(plain, "THREADS", 1 << 14)
     monkeypatch.setattr(plain, "STEPS", 1 << 20)
     made = PROGRAMS[name]
     sizes = {s: 256 if name == "ring_difference" else SIZES[s] for s in made.op.sizes}
     assert all(agree(made, sizes, order) == "same" for order in (None, 5))
     wrong = list(mutants(made))
-    some = random.Random(name).sample(wrong, min(MUTANTS, len(wrong)))
+    some = random.Random(name).sample(wrong, min(MUTANTS[night], len(wrong)))
     assert "fault" in {agree(m.program, sizes, number % 2 or None) for number, m in enumerate(some)}

@@ -105,7 +105,7 @@ def small(edit: object) -> bool:
     return number in SMALL or wide
 
 
-@pytest.mark.parametrize("device", ["", "cpu"])
+@pytest.mark.parametrize("device", [pytest.param("", marks=pytest.mark.sampled, id="gpu"), "cpu"])
 def test_an_exhaustive_search_has_all_that_chance_finds(device: str) -> None:
     space, chance = Space(op_of("matmul", "matmul"), device), Random(2)
     every = {s.text("m") for s in within(space, 2)}
@@ -272,7 +272,7 @@ def test_a_tree_believes_what_is_timed() -> None:
     ("stem", "name", "sizes"),
     [
         ("matmul", "matmul", {"M": 768, "N": 768, "K": 768}),
-        ("matmul", "matmul", {"M": 4096, "N": 128, "K": 512}),
+        pytest.param("matmul", "matmul", {"M": 4096, "N": 128, "K": 512}, marks=pytest.mark.sampled),
         ("batched_matmul", "batched_matmul", {"S": 16, "M": 512, "N": 512, "K": 512}),
         pytest.param("theorems", "attention", {"Q": 1024, "D": 64, "K": 1024, "E": 64}, marks=pytest.mark.sampled),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.cli import main
 from tinygpu.commands.first import machine_for, with_machines
@@ -35,7 +36,7 @@ FEW = ("matmul", "row_sum", "scan", "transpose", "total", "convolution", "histog
 
 
 def ops(stem: str) -> dict[str, Op]:
-    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu").spec
+    spec = loaded(stem).spec
     return {op.family: op for op in spec.ops if not op.states}
 
 
@@ -43,6 +44,7 @@ def sorted_cuts(state: State) -> tuple[Nest, ...]:
     return tuple(replace(n, cuts=tuple(sorted(n.cuts))) for n in state.nests)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("stem", sorted(p.stem for p in (ROOT / "specs").glob("*.tgpu")))
 def test_a_state_is_its_text(stem: str) -> None:
     for op in ops(stem).values():
@@ -61,7 +63,7 @@ def test_a_state_is_its_text(stem: str) -> None:
 )
 def test_what_people_wrote_is_a_state(stem: str) -> None:
     """A machine, as data, and as text again, is the machine that was written."""
-    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+    spec = loaded(stem)
     states = {d.name: state_of(d) for d in spec.tree.declarations if isinstance(d, tree.Machine) and len(d.ops) == 1}
     again = tuple(
         s.tree(d.name) if isinstance(d, tree.Machine) and (s := states.get(d.name)) else d for d in spec.tree.declarations
@@ -74,7 +76,7 @@ def test_what_people_wrote_is_a_state(stem: str) -> None:
 
 @pytest.mark.parametrize("name", ["attention", pytest.param("attention_causal", marks=pytest.mark.sampled)])
 def test_attention_goes_through_its_keys_once(name: str) -> None:
-    (op,) = (o for o in pipeline.load(ROOT / "specs" / "attention_cpu.tgpu").spec.ops if o.family == name)
+    (op,) = (o for o in loaded("attention_cpu").spec.ops if o.family == name)
     spec = pipeline.load_text(text_of(op))
     said = machine_for(spec, spec.spec.op(name), device="cpu")
     assert f"theorem {name}_64_256_padded : {name} == {name}_64_256" in said and "online m, s, yp over jo" in said
@@ -93,7 +95,7 @@ def test_what_is_divided_by_one_number_a_row_is_multiplied_by_its_inverse() -> N
 
 def test_a_sum_that_chooses_where_it_goes_is_a_program() -> None:
     for stem, name in (("histogram", "histogram_bytes"), ("embedding", "scatter_add")):
-        spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+        spec = loaded(stem)
         assert "atomic" in machine_for(spec, spec.spec.op(name))
     assert found_in(ops("theorems")["attention"].equations[0]) is None
     with_bias = "op f(x: i32[n]) -> (h: i32[B]) where B <= 1000 { h[b] = sum[i] (1 if x[i] == i32(b) else 2) }"
@@ -114,7 +116,7 @@ def test_a_sum_that_chooses_where_it_goes_is_a_program() -> None:
     ],
 )
 def test_a_device_has_machines_of_its_own(op: str, device: str, says: str) -> None:
-    spec = pipeline.load(ROOT / "specs" / "tensor_cores.tgpu")
+    spec = loaded("tensor_cores")
     assert says in machine_for(spec, next(o for o in spec.spec.ops if o.family == op), device=device)
 
 
@@ -123,7 +125,7 @@ def test_a_device_has_machines_of_its_own(op: str, device: str, says: str) -> No
     [*FEW, *(pytest.param(n, marks=pytest.mark.sampled) for n in ("theorems", "gradients", "norm_cpu", "parts", "views", "rows"))],
 )
 def test_what_rules_make_is_proved(stem: str) -> None:
-    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+    spec = loaded(stem)
     hard = {"attention_split", "prefixes_of_chunks"}  # which are the other sides of theorems, cut as a machine is
     for name, op in ops(stem).items():
         if name not in hard:
@@ -166,7 +168,7 @@ def test_a_file_without_machines_is_run(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_what_no_rule_serves_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = pipeline.load(ROOT / "specs" / "steps.tgpu")
+    spec = loaded("steps")
     with pytest.raises(TinygpuError, match="no machine that rules make of orbit") as found:
         machine_for(spec, spec.spec.op("orbit"))
     assert found.value.diagnostics[0].code == "TG912"

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.program.library import loaded
 from tests.tune.test_search import op_of
 from tinygpu import pipeline
 from tinygpu.category.evaluate import evaluate
@@ -151,6 +151,6 @@ def test_no_more_points_are_counted_than_there_are() -> None:
     ],
 )
 def test_a_core_adds_without_a_guess(stem: str, name: str, says: str) -> None:
-    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu")
+    spec = loaded(stem)
     said = machine_for(spec, spec.spec.op(name), device="cpu")
     assert says in said and "on cpu" in said

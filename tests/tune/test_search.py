@@ -16,6 +16,7 @@ from random import Random
 import pytest
 
 from tests.conftest import ROOT
+from tests.program.library import loaded
 from tinygpu import pipeline
 from tinygpu.cli import main
 from tinygpu.commands.specs import text_of
@@ -43,7 +44,7 @@ OPS = [
 
 
 def op_of(stem: str, name: str) -> Op:
-    spec = pipeline.load(ROOT / "specs" / f"{stem}.tgpu").spec
+    spec = loaded(stem).spec
     return next((op for op in spec.ops if op.family == name), spec.ops[0])
 
 

@@ -9,6 +9,7 @@ from tests.validate.modules import emitted
 from tinygpu.validate.check import validate
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spec", STEMS)
 def test_a_module_is_what_its_programs_say(spec):
     text, expected = emitted(spec)
