@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, reads, substitute, variables
+from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, exchange, outer_folds, reads, substitute, variables
 from tinygpu.model.op import Op
 from tinygpu.program.lanes import WIDTHS
 from tinygpu.program.step import Array, Assign, For, If, Launch, arrays_in, steps
@@ -35,6 +35,7 @@ from tinygpu.schedule.nest import (
 )
 
 FEW = 64  # steps of a panel
+PAYS = 16  # steps of a fold: what fewer gain does not pay for a panel
 OPERATIONS = ("add", "sub", "mul", "div", "min", "max", "neg")  # of vectors
 UPDATES = ("sum", "prod", "max", "min")
 
@@ -94,7 +95,8 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
     before, around, loop, after = parts
     own, points = {s.name: s.dtype for s in arrays_in(nest.body, "thread")}, {a.name for a in nest.axes}
     guard = _guard(loop, points)
-    cells = _cells(before, loop, own) if guard is not None and (is_long(loop.axis) or guard != TRUE) else ()
+    loops = tuple(replace(axis, sort="time") for axis in (*around, loop.axis))
+    cells = _cells(before, loop, own) if guard is not None and (_pays(loops) or guard != TRUE) else ()
     dtypes = {own[c.name] for c in cells}
     if (
         guard is None
@@ -106,13 +108,12 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
     if any(variables(c.start) & points for c in cells):
         return None
     (dtype,) = dtypes
-    extents = {name for axis in (*around, loop.axis) for name in variables(axis.extent)}
+    extents = {name for axis in loops for name in variables(axis.extent)}
     for row in reversed([axis for axis in nest.axes if axis != lane]):
         if not extents & {row.name, lane.name} and all(_two_sided(c.value, row.name, lane.name, dtype) for c in cells):
             outer = tuple(a for a in nest.axes if a not in (row, lane))
             said = shape_of(given, op, row.name, lane.name, dtype) if given else None
             held = tuple(s for s in arrays_in(nest.body, "thread") if s.name in _made(after))
-            loops: tuple[Axis, ...] = (*around, loop.axis)
             if guard == TRUE and not said:
                 loops, digits = one_loop(loops, [c.value for c in cells], row.name, lane.name, shapes)
                 cells = tuple(replace(c, value=substitute(c.value, digits)) for c in cells)
@@ -120,6 +121,11 @@ def tile_of(nest: Nest, shapes: Shapes, op: Op, given: Launch | None = None) -> 
             shape = said or usual.shared_by(len(cells))
             return Tile(row, lane, outer, loops[:-1], loops[-1], dtype, cells, after, shape, guard, held)
     return None
+
+
+def _pays(loops: tuple[Axis, ...]) -> bool:
+    """Whether loops in each other have so many turns together that a panel pays, whichever of them is the long one."""
+    return any(map(is_long, loops)) or known_turns(loops) >= PAYS
 
 
 def _far(cells: tuple[Cell, ...], row: Axis, lane: Axis, loop: Axis, shapes: Shapes) -> bool:
@@ -210,8 +216,9 @@ def shape_of(launch: Launch, op: Op, row: str, lane: str, dtype: str) -> Shape |
         held, beside = ([a for a in axes if a.sort in ("register", "vector")] for axes in (rows, columns))
         if not held and not beside:
             return None
-        written = frozenset().union(*own.values())
-        steps = {a.name: a for s in sites(launch.body) for a in axes_of(s) if s.step.update and a.name not in written}
+        whole = {a.name for fold in outer_folds(equation.value) for a in fold.axes}  # not cut, so they say nothing of a panel
+        others = whole.union(*own.values())
+        steps = {a.name: a for s in sites(launch.body) for a in axes_of(s) if s.step.update and a.name not in others}
         inner = [a for a in steps.values() if isinstance(a.extent, Const)]
         return Shape(
             known_turns(held),
