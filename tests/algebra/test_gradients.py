@@ -40,9 +40,15 @@ def test_they_are_proved(name: str) -> None:
     assert isinstance(found, Proved) and found.claims, found
 
 
-@pytest.mark.parametrize("name", NAMES)
+TWICE = """op twice(x: f32[R, N]) -> (y: f32[R]) where N >= 1 { y[r] = max[j < 2*N] x[r, j // 2] }
+op twice_grad(x: f32[R, N], y: f32[R], dy: f32[R]) -> (dx: f32[R, N]) { dx[r, j] = dy[r] if x[r, j] == y[r] else 0 }
+gradient of twice is twice_grad
+"""  # each element is met twice, and changes the maximum once
+
+
+@pytest.mark.parametrize("name", [*NAMES, "gradient_of_twice"])
 def test_an_adjoint_is_what_differences_say(name: str) -> None:
-    one, count = named(name), 0
+    one, count = named(name, LIBRARY.text + TWICE), 0
     try:
         op = adjoint(one.op, one.wanted, one.through)
     except Rough:

@@ -110,9 +110,7 @@ def claims_of(
 
 def _told(side: Side) -> tuple[tuple[str, Term | None], tuple[str, ...]]:
     """What a side is told by, whatever its indices are called, and these in the order in which they stand there."""
-    told = (
-        _box if side.kind == "something" else _form
-    )  # that a fold is of something is said of its box: its value may be a number that every box has
+    told = _box if side.kind == "something" else _form  # of a fold of one number the value has forgotten the box
     form, bound = told(side.term), {a.name for a in side.axes}
     names = tuple(dict.fromkeys(t.name for t in walk(form) if isinstance(t, Var) and t.name in bound)) if form is not None else ()
     return (side.kind, told(substitute(side.term, {name: Var(f"%{n}") for n, name in enumerate(names)})) if names else form), names
