@@ -51,8 +51,8 @@ class Case:
     facts: tuple[Term, ...]
 
 
-def about(theorem: Theorem, labels: tuple[Label, ...]) -> Iterator[Claim]:
-    """There are such sizes, and what the right side wants holds for them."""
+def about(theorem: Theorem, labels: tuple[Label, ...], whom: str = "the theorem") -> Iterator[Claim]:
+    """There are such sizes, and what the right side wants holds for them; `whom` it can be said of, where it does not."""
     given = (*theorem.left.where, *theorem.where)
     title = "no sizes satisfy the preconditions"
     yield Inhabited("theorem", "TG561", title, "some sizes satisfy the preconditions", given, labels)
@@ -60,7 +60,7 @@ def about(theorem: Theorem, labels: tuple[Label, ...]) -> Iterator[Claim]:
     for guard in theorem.right.where:
         if not set(conjuncts(guard)) <= known:
             title = f"{theorem.right.name} wants more than {theorem.left.name}"
-            help = f"say it of the theorem: where {text(guard)}"
+            help = f"say it of {whom}: where {text(guard)}"
             yield Obligation("theorem", "TG561", title, text(guard), given, guard, labels, help)
     if set(theorem.right.promises) - set(theorem.left.promises):
         yield Gap(

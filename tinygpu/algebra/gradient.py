@@ -55,7 +55,7 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
         equations = tuple(one.equation(gradient.op) for one in plain)
         op = adjoint(replace(gradient.op, equations=equations, intermediates=()), gradient.wanted, gradient.through)
         theorem = Theorem(gradient.name, op, gradient.whole, lemmas=gradient.lemmas, span=gradient.span)
-        claims = dict[Claim, tuple[Term, ...]](dict.fromkeys(about(theorem, labels), ()))
+        claims = dict[Claim, tuple[Term, ...]](dict.fromkeys(about(theorem, labels, gradient.op.family), ()))
         known = tuple(side for one in plain for side in one.needs)
         for one in plain:
             laws.update(dict(one.found.laws))

@@ -18,7 +18,7 @@ from tinygpu.model.collective import Instruction
 from tinygpu.model.composite import without_composites
 from tinygpu.model.extent import with_divisors
 from tinygpu.model.free import Skeleton, free_of, numbers_of, pinned
-from tinygpu.model.gradient import gradient_of
+from tinygpu.model.gradient import gradients_of
 from tinygpu.model.imports import own, with_imports
 from tinygpu.model.instruction import instructions_of
 from tinygpu.model.launches import explicit, several
@@ -64,7 +64,6 @@ def elaborate(file: tree.File) -> Spec:
         tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Monoid,
         tree.Def | tree.Monoid,
         tree.Theorem,
-        tree.Gradient,
         tree.Lemma,
     )
     for kinds in kinds_of_names:  # what is served or folded with, what is called, what is proved
@@ -78,8 +77,8 @@ def elaborate(file: tree.File) -> Spec:
     theorems = {
         d.name: theorem_of(problems.enter(d), called, lemmas, problems) for d in file.declarations if isinstance(d, tree.Theorem)
     }
-    changing = (gradient_of(problems.enter(d), called, lemmas, problems) for d in file.declarations if isinstance(d, tree.Gradient))
-    gradients = tuple(one for one in changing if one is not None)
+    changing = [problems.enter(d) for d in file.declarations if isinstance(d, tree.Gradient)]
+    gradients = gradients_of(changing, called, lemmas, problems)
     for declaration in file.declarations:
         if isinstance(declaration, tree.Machine):
             before, instances = len(problems), instances_of(problems.enter(declaration), served, theorems, file, problems)
@@ -112,15 +111,7 @@ def elaborate(file: tree.File) -> Spec:
 
 
 def _once(
-    declaration: tree.Op
-    | tree.Machine
-    | tree.Choice
-    | tree.Pipeline
-    | tree.Theorem
-    | tree.Gradient
-    | tree.Lemma
-    | tree.Monoid
-    | tree.Def,
+    declaration: tree.Op | tree.Machine | tree.Choice | tree.Pipeline | tree.Theorem | tree.Lemma | tree.Monoid | tree.Def,
     names: dict[str, Span],
     problems: Problems,
 ) -> None:

@@ -82,6 +82,21 @@ class Gradient:
         return stated(file, tree.Gradient, self.name)
 
 
+def gradients_of(
+    declared: Iterable[tree.Gradient], served: Mapping[str, Sequence[Op] | None], lemmas: Iterable[Lemma], problems: Problems
+) -> tuple[Gradient, ...]:
+    """The gradients of a file, one for each op."""
+    found, seen = list[Gradient](), dict[str, tree.Gradient]()
+    for one in declared:
+        first = seen.setdefault(one.op.name, one)
+        if first is not one:
+            every = ", ".join(name.name for name in (*first.by, *one.by))
+            problems.say("TG568.again", one.op.span, first.op.span, op=one.op.name, all=every)
+        elif made := gradient_of(one, served, lemmas, problems):
+            found.append(made)
+    return tuple(found)
+
+
 def gradient_of(
     declared: tree.Gradient, served: Mapping[str, Sequence[Op] | None], lemmas: Iterable[Lemma], problems: Problems
 ) -> Gradient | None:
@@ -96,12 +111,19 @@ def gradient_of(
         return None
     op, *by = ops
     given, seen = Given.of(op), dict[str, Span]()
+    changes = {CHANGE + t.name for t in op.tensors}
+    for tensor in (t for t in (*op.tensors, *op.intermediates) if t.name in changes):
+        problems.say("TG568.name", declared.op.span, tensor.span, op=op.family, tensor=tensor.name)
+        return None
     for name, one in zip(declared.by, by, strict=True):
         given.fits(one, name, problems)
         for tensor in one.outputs:
             if tensor.name in seen:
                 problems.say("TG568.twice", name.span, seen[tensor.name], name=tensor.name)
             seen[tensor.name] = name.span
+    noted, wanted = {t.name for one in by for t in one.inputs}, [CHANGE + t.name for t in op.outputs if t.dtype in FLOATS]
+    if len(problems) == before and noted.isdisjoint(wanted):
+        problems.say("TG568.nothing", declared.op.span, op=op.family, known=wanted or ["nothing"])
     if len(problems) > before:
         return None
     return Gradient(op, tuple(by), given.behind(by), of_folds(lemmas, *ops), head(declared.span, f"gradient of {op.family}"))
