@@ -18,7 +18,7 @@ from tinygpu.algebra.masks import numbers
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import Unfollowed
 from tinygpu.algebra.sides import needs
-from tinygpu.algebra.theorem import Missing, Proved, cases, equal, meanings_of, settle, value
+from tinygpu.algebra.theorem import Missing, Proved, asked, cases, equal, meanings_of, of_boxes, settle, sides_of, value
 from tinygpu.category.term import Axis, Term, Var, substitute
 from tinygpu.diagnostic import Label
 from tinygpu.model.adjoint import Rough, adjoint
@@ -59,8 +59,8 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
         known = tuple(side for one in plain for side in one.needs)
         for one in plain:
             laws.update(dict(one.found.laws))
-            sides = sorted(one.found.sides, key=lambda side: side.place)
-            claims.update(dict.fromkeys(claims_of(theorem, one.case, sides, known, labels), ()))
+            wanted = [*sides_of(one.found), *of_boxes(one.needs)]
+            claims.update(dict.fromkeys(claims_of(theorem, one.case, wanted, known, labels), ()))
         for case in cases(theorem):
             a, b = (numbers(value(side, case)) for side in (theorem.left, theorem.right))
             b = then(b, opened(b.right, meanings_of(gradient.lemmas, [b.right])))
@@ -68,9 +68,9 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
             if not isinstance(found, Equal):
                 return Missing(gradient, OTHER, found)
             laws.update(dict(found.laws))
-            wanted = [*sorted(found.sides, key=lambda side: side.place), *needs(b.right)]
+            wanted, theirs = asked(found, a.right, b.right)
             forms = (normal(a.right).right, normal(b.right).right)
-            claims.update(dict.fromkeys(claims_of(theorem, case, wanted, (*known, *needs(a.right)), labels), forms))
+            claims.update(dict.fromkeys(claims_of(theorem, case, wanted, (*known, *theirs), labels), forms))
     except (Unfollowed, Rough) as error:
         return Missing(gradient, f"{error} is not followed")
     return settle(gradient, laws, claims, gradient.op.promises, budget)
@@ -84,5 +84,5 @@ def plain_of(gradient: Gradient) -> Iterator[Plain]:
         case = Case(tensor.name, tuple(Var(a.name) for a in axes), axes, ())
         there = numbers(value(op, case))
         there = then(there, opened(there.right, meanings_of(gradient.lemmas, [there.right])))
-        asked = tuple(replace(side, axes=(*axes, *side.axes)) for side in needs(there.right))
-        yield Plain(case, then(there, normal(there.right)), asked)
+        needed = tuple(replace(side, axes=(*axes, *side.axes)) for side in needs(there.right))
+        yield Plain(case, then(there, normal(there.right)), needed)

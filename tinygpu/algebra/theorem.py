@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from string import ascii_lowercase
 
@@ -102,8 +102,17 @@ def prove(theorem: Theorem, budget: int = BUDGET) -> Proved | Missing:
 def asked(found: Equal, a: Term, b: Term) -> tuple[list[Side], tuple[Side, ...]]:
     """What is wanted beside an equation of two values: what its laws need, what the right one needs, and a part of what the left one does; and all that this one asks for."""
     known = tuple(needs(a))
-    mine = [side for side in known if side.kind in ("something", "inside")]
-    return [*sorted(found.sides, key=lambda side: side.place), *needs(b), *mine], known
+    return [*sides_of(found), *needs(b), *of_boxes(known)], known
+
+
+def sides_of(found: Equal) -> list[Side]:
+    """What the laws of an equation need."""
+    return sorted(found.sides, key=lambda side: side.place)
+
+
+def of_boxes(known: Iterable[Side]) -> list[Side]:
+    """What sizes say of what the left side asks for: that folds are of something, and reads inside."""
+    return [side for side in known if side.kind in ("something", "inside")]
 
 
 def settle(
