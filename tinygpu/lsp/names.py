@@ -170,7 +170,7 @@ class Maker:
                 return [n for n, d in enumerate(self.own) if isinstance(d, tree.Monoid) and d.name == name]
             case _:
                 return []
-        return [n for n, d in enumerate(self.own) if isinstance(d, tree.Op) and d.name in names]
+        return [n for n, d in enumerate(self.own) if isinstance(d, tree.Op | tree.Pipeline) and d.name in names]
 
     def beside(self, words: list[Word], number: int) -> list[int]:
         """The monoids and instructions that a declaration names, whose parts stand behind a dot; the ops that it calls."""

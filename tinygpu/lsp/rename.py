@@ -14,9 +14,10 @@ from lsprotocol import types
 
 from tinygpu.diagnostic import Diagnostic, Label, Span, TinygpuError
 from tinygpu.lsp.elsewhere import User
-from tinygpu.lsp.names import FILE, Named
+from tinygpu.lsp.names import FILE, Key, Named
 from tinygpu.lsp.place import Page, location, uri_of
 from tinygpu.lsp.read import Document, as_document
+from tinygpu.model.adjoint import CHANGE
 from tinygpu.syntax import tree
 from tinygpu.syntax.files import meant
 from tinygpu.syntax.grammar import shipped_parser
@@ -81,25 +82,38 @@ def edits_of(document: Document, page: Page, offset: int, new: str, others: Othe
     if not NAME.fullmatch(new) or new in grammar.literals or new in grammar.folds:
         help = "names are made of the letters a to z and A to Z, digits and `_`, and no word of the language is one"
         raise TinygpuError.of("TG936", f"{new} is no name", help=help)
-    places = document.names.all(one.key)
+    places, words = document.names.all(one.key), changes(document, one.key, new)
     text = document.text
-    for place in reversed(places):
-        text = text[: place.start] + new + text[place.end :]
+    for place, word in reversed(words):
+        text = text[: place.start] + word + text[place.end :]
     after = as_document(text, document.path)
-    again, wrong = after.names.at(places[0].start), news(document, after)
+    moved = sum(len(word) - (place.end - place.start) for place, word in words if place.start < places[0].start)
+    again, wrong = after.names.at(places[0].start + moved), news(document, after)
     if wrong is None and (again is None or len(after.names.all(again.key)) != len(places)):
         raise TinygpuError.of("TG936", f"{new} is the name of something else where {one.key[1]} stands", help="take another name")
     if wrong is not None:
         label = Label(wrong.span, wrong.title)
         help = f"with it: {wrong.title}"
         raise TinygpuError(Diagnostic("TG936", f"{one.key[1]} cannot be called {new}", (label,), helps=(help,)))
-    found = {uri_of(document.path): [types.TextEdit(page.range(place.start, place.end), new) for place in places]}
+    found = {uri_of(document.path): [types.TextEdit(page.range(place.start, place.end), word) for place, word in words]}
     for user in elsewhere(document, one, others):
         if new in user.names.declared:
             raise TinygpuError.of("TG936", f"{new} is declared in {user.path}, which uses {one.key[1]}", help="take another name")
         its = Page(user.text, page.codec)
         found[uri_of(user.path)] = [types.TextEdit(its.range(place.start, place.end), new) for place in user.places]
     return found
+
+
+def changes(document: Document, key: Key, new: str) -> list[tuple[Named, str]]:
+    """Every place that is another word then, in their order: those of a name, and where it is a tensor of an op with a gradient those of what a number changes by with it."""
+    found, table, change = [(place, new) for place in document.names.all(key)], document.names, f"{CHANGE}{key[1]}"
+    for gradient in (d for d in table.declarations if isinstance(d, tree.Gradient)):
+        spans = {d.name: d.span for d in table.declarations if isinstance(d, tree.Op | tree.Pipeline)}
+        there, by = spans.get(gradient.op.name), [spans[name.name] for name in gradient.by if name.name in spans]
+        if there is not None and any(there.start <= place.start < there.end for place, _ in found):
+            keys = {n.key for n in table.named if n.key[1] == change and any(s.start <= n.start < s.end for s in by)}
+            found += [(place, f"{CHANGE}{new}") for one in keys for place in table.all(one)]
+    return sorted(dict(found).items(), key=lambda one: one[0].start)
 
 
 def news(before: Document, after: Document) -> Diagnostic | None:
