@@ -30,6 +30,7 @@ KINDS = {  # one kernel of each kind
     "strips": ("online_softmax", "attend_thread[op=attend]"),
     "tiles in vectors": ("matmul", "matmul_naive"),
     "vectors of a program": ("attention_cpu", "causal_core"),
+    "registers that go elsewhere": ("attention_cpu", "flash_core"),
     "a turned tile": ("transpose", "transpose_naive"),
     "a copy for each part": ("histogram", "histogram_shared"),
     "threads of a block in turn": ("embedding", "scatter_add_atomic"),
@@ -106,6 +107,14 @@ EDITS = {  # kind, what is changed, to what
     "a vector of later": ("vectors of a program", "lanes_load_f32x16(kp, at((c * D + d) * 64 + (n * 32 + 16)))", "lanes_load_f32x16(kp, at((c * D + d) * 64 + (n * 32 + 17)))"),
     "accumulators that overlap": ("vectors of a program", "x_0_1 = lanes_load_f32x16(x, at(t * 8 * 64 + (n * 32 + 16)))", "x_0_1 = lanes_load_f32x16(x, at(t * 8 * 64 + (n * 32 + 8)))"),
     "other lanes": ("tiles in vectors", "at(group * 6 * (2 * LANES_f32) + LANES_f32)", "at(group * 6 * (2 * LANES_f32) + LANES_f64)"),
+    "a register elsewhere": ("registers that go elsewhere", "(z_tile, at(a * 8 * 64 + n * 32), acc_0_0)", "(z_tile, at(a * 8 * 64 + n * 32 + 1), acc_0_0)"),
+    "another register": ("registers that go elsewhere", "(n * 32 + 16)), acc_0_1)\n", "(n * 32 + 16)), acc_0_0)\n"),
+    "a register over another": ("registers that go elsewhere", "lanes_store_f32(z_tile, at(a * 8 * 64 + n * 32), acc_0_0)", "lanes_store_f32(acc, at(0), acc_0_1)"),
+    "a register twice": ("registers that go elsewhere", "lanes_store_f32(z_tile, at(a * 8 * 64 + n * 32), acc_0_0)", "lanes_store_f32(z_tile, at(a * 8 * 64 + n * 32), acc_0_0); lanes_store_f32(z_tile, at(a * 8 * 64 + n * 32), acc_0_0)"),
+    "a register less": ("registers that go elsewhere", "lanes_store_f32(z_tile, at(a * 8 * 64 + n * 32), acc_0_0)", "pass"),
+    "registers of half a tile": ("registers that go elsewhere", "if K - jo * 64 - n * 32 - 31 > 0:", "if K - jo * 64 - n * 32 - 30 > 0:"),
+    "nothing in the last tile": ("registers that go elsewhere", "if not K - jo * 64 - n * 32 - 31 > 0:", "if not K - jo * 64 - n * 32 - 30 > 0:"),
+    "a register when its loop is over": ("registers that go elsewhere", "                    m_before[at(", "                    lanes_store_f32(z_tile, at(0), acc_0_0)\n                    m_before[at("),
     "a view by columns": ("views", "C[at(i_2), at(j)] = ", "C[at(j), at(i_2)] = "),
     "a view's element": ("views", "at(k_block * 512 + k_in)])", "at(k_in)])"),
     "a view's axis": ("views", "C[at(i_2), at(j)] = ", "C[at(i_2)] = "),
@@ -163,6 +172,7 @@ SIZES = {
     "a fold in pieces": ({"R": 5, "N": 7}, {"R": 2, "N": 322}),
     "tiles in vectors": ({"M": 8, "K": 5, "N": 18}, {"M": 255, "K": 3, "N": 2}, {"M": 2, "K": 515, "N": 3}),
     "a copy for each part": ({"n": 5}, {"n": 4500}),
+    "registers that go elsewhere": ({"Q": 3, "D": 2, "K": 70, "E": 5},),
 }
 
 

@@ -13,14 +13,13 @@ from itertools import combinations
 
 from tinygpu.category.evaluate import evaluate
 from tinygpu.category.linear import polynomial
-from tinygpu.category.monoid import as_monoid
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, reads, substitute, variables
 from tinygpu.category.text import claimed
 from tinygpu.emit.cpu_text import Register, Writer
 from tinygpu.program.arrays import address
 from tinygpu.program.lanes import LANES, WIDTHS
-from tinygpu.program.step import Assign, For, Step, steps
-from tinygpu.record import dataclass, replace
+from tinygpu.program.step import Assign, For, If, Step, steps
+from tinygpu.record import dataclass
 from tinygpu.schedule.nest import SIDE_BY_SIDE, Shapes, pace, substituted
 from tinygpu.schedule.polynomial import term
 from tinygpu.schedule.tile import OPERATIONS, UPDATES
@@ -36,9 +35,9 @@ class Update:
     turns: tuple[int, ...]
 
     @property
-    def first(self) -> Assign:
-        """The assignment at the first lane."""
-        return first(self.step, self.lane.name)
+    def place(self) -> tuple[Term, ...]:
+        """The cell of the first lane."""
+        return begin(self.step.index, self.lane.name)
 
 
 def accumulators(
@@ -46,8 +45,7 @@ def accumulators(
 ) -> dict[tuple[str, tuple[Term, ...]], Register]:
     """The registers of a loop whose turns all update the same cells, all in vectors; none has one of the names that there are."""
     every = [*updates(body)] if in_vectors(body) else []
-    shapes = {name: a.extents for name, a in scope.locals.items() if name not in scope.strip}
-    shapes |= {name: t.shape for name, t in scope.tensors.items() if not t.strided}
+    shapes = flat(scope)
     targets = {u.step.target for u in every}
     inner = {axis.name} | {s.axis.name for s in steps(body) if isinstance(s, For) and s.axis.sort == "time"}
     for update in every:
@@ -59,13 +57,27 @@ def accumulators(
         return {}
     taken = {*names, *shapes, *scope.bound.values(), *(s.axis.name for s in steps(body) if isinstance(s, For))}
     called = (claimed("_".join((u.step.target, *map(str, u.turns or (0,)))), taken) for u in every)
-    return {
-        (u.step.target, u.first.index): Register(n, u.step.value.dtype, u.lane.extent) for u, n in zip(every, called, strict=True)
-    }
+    return {(u.step.target, u.place): Register(n, u.step.value.dtype, u.lane.extent) for u, n in zip(every, called, strict=True)}
 
 
-def fits(update: Update, scope: Writer, shapes: Shapes) -> bool:
-    """Whether an update is one of vectors: each lane has a cell of its own, and takes what is the same for all lanes, or lies side by side."""
+def handed_on(scope: Writer, body: tuple[Step, ...]) -> list[Update]:
+    """The assignments of steps that put registers elsewhere, vector by vector; none where something else is done there, too."""
+    loops = [s for s in steps(body) if isinstance(s, For)]
+    every = [*updates(body)] if in_vectors(body) and all(s.axis.sort != "time" for s in loops) else []
+    targets, shapes = {u.step.target for u in every}, flat(scope)
+    read = [(r.tensor, begin(r.index, u.lane.name)) for u in every for r in reads(u.step.value)]
+    alone = targets.isdisjoint(name for name, _ in (*read, *scope.held)) and any(r in scope.held for r in read)
+    return every if alone and all(fits(u, scope, shapes, ("",)) for u in every) else []
+
+
+def flat(scope: Writer) -> dict[str, tuple[Term, ...]]:
+    """The extents of the arrays whose cells lie row-major, and alone."""
+    cells = {name: a.extents for name, a in scope.locals.items() if name not in scope.strip}
+    return cells | {name: t.shape for name, t in scope.tensors.items() if not t.strided}
+
+
+def fits(update: Update, scope: Writer, shapes: Shapes, ways: Collection[str] = UPDATES) -> bool:
+    """Whether an assignment is one of vectors: each lane has a cell of its own, and takes what is the same for all lanes, or lies side by side."""
     step, lane, dtype = update.step, update.lane.name, update.step.value.dtype
 
     def vector(t: Term) -> bool:
@@ -79,7 +91,7 @@ def fits(update: Update, scope: Writer, shapes: Shapes) -> bool:
                 return op in OPERATIONS and t.dtype == dtype and all(map(vector, args))
         return False
 
-    known = step.guard == TRUE and step.update in UPDATES and dtype in WIDTHS and as_monoid(step.update).op in OPERATIONS
+    known = step.guard == TRUE and step.update in ways and dtype in WIDTHS
     cell = Read(step.target, step.index, dtype)
     return known and lane in variables(cell) and vector(cell) and vector(step.value)
 
@@ -88,7 +100,7 @@ def apart(a: Update, b: Update, shapes: Shapes) -> bool:
     """Whether two registers hold no cell both, for each number of lanes that the machine may have."""
     if a.step.target != b.step.target:
         return True
-    one, other = (address(shapes[u.step.target], u.first.index) for u in (a, b))
+    one, other = (address(shapes[u.step.target], u.place) for u in (a, b))
     far = term(polynomial(other - one))
     if variables(far) - {LANES.name}:
         return False
@@ -98,7 +110,12 @@ def apart(a: Update, b: Update, shapes: Shapes) -> bool:
 
 def in_vectors(body: tuple[Step, ...]) -> bool:
     """Whether everything stands in loops over lanes."""
-    return bool(body) and all(isinstance(s, For) and (lanes(s.axis) or in_vectors(s.body)) for s in body)
+    return bool(body) and all(isinstance(s, For) and (in_vectors(s.body) or (lanes(s.axis) and plain(s.body))) for s in body)
+
+
+def plain(body: tuple[Step, ...]) -> bool:
+    """Whether steps are done whatever holds, once."""
+    return not any(isinstance(s, For | If) for s in body)
 
 
 def lanes(axis: Axis) -> bool:
@@ -119,6 +136,6 @@ def updates(body: tuple[Step, ...], turns: tuple[int, ...] = ()) -> Iterator[Upd
                 yield from updates(inner, turns)
 
 
-def first(step: Assign, lane: str) -> Assign:
-    """An assignment at the first lane."""
-    return replace(step, index=tuple(substitute(i, {lane: Const(0)}) for i in step.index))
+def begin(index: tuple[Term, ...], lane: str) -> tuple[Term, ...]:
+    """A place at the first lane."""
+    return tuple(substitute(i, {lane: Const(0)}) for i in index)

@@ -13,14 +13,14 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, reads, text
+from tinygpu.category.term import App, Axis, Const, Read, Term, Var, conjuncts, negation, reads, text
 from tinygpu.program.lanes import LANES, WIDTHS, vector_of
-from tinygpu.program.step import Assign, For
+from tinygpu.program.step import Assign, For, If
 from tinygpu.record import dataclass, field, replace
 from tinygpu.schedule.nest import substituted
 from tinygpu.syntax.target import SIMD
 from tinygpu.validate.cpu_follow import CpuFollower
-from tinygpu.validate.follow import Due
+from tinygpu.validate.follow import Due, does
 from tinygpu.validate.same import Here, canonical
 from tinygpu.validate.typed import Differs, Held, Pointer, unread
 
@@ -45,15 +45,22 @@ class Register:
 
 @dataclass(slots=True)
 class VectorFollower(CpuFollower):
-    """A work function with vectors; `registers` are those that hold cells here, by name, each with its lanes; no cell is in two."""
+    """A work function with vectors; `registers` are those that hold cells here, by name, each with its lanes; no cell is in two. Around a loop
+    over them nothing is done but with them (`around`); behind it they are as their cells are, until something else is done."""
 
     registers: dict[str, Register] = field(default_factory=dict)
+    around: bool = False
 
     def statement(self, rest: Sequence[ast.stmt], queue: deque[Due], here: Here) -> int:
         """Loads, a loop, and the stores that give back what it has made of them; or any other statement."""
+        if self.around:
+            return CpuFollower.statement(self, rest, queue, here)
+        if self.registers and puts(rest[0]):
+            return self.behind(rest[0], queue, here)
+        self.forget()
         registers: dict[str, Register] = {}
         for stmt in rest:
-            if self.registers or (found := self.loaded(stmt, here)) is None:
+            if (found := self.loaded(stmt, here)) is None:
                 break
             name, register = found
             if name in registers or name in self.names:
@@ -63,24 +70,53 @@ class VectorFollower(CpuFollower):
                 raise Differs(stmt, "may hold cells that another register holds")
             registers[name] = register
         if not registers:
-            return CpuFollower.statement(self, rest, queue, here)
+            done = CpuFollower.statement(self, rest, queue, here)
+            self.forget()  # what was left inside
+            return done
         loop, stores = rest[len(registers) :][:1], rest[len(registers) + 1 :]
         if not loop or not isinstance(loop[0], ast.For):
             raise Differs(rest[-1], "is no loop over what was loaded")
         self.registers, self.meaning.names = registers, self.names | {n: r.cells for n, r in registers.items()}
+        self.around = True
         CpuFollower.statement(self, loop, queue, here)
+        self.around = False
         for (name, register), stmt in zip_longest(registers.items(), stores[: len(registers)]):
             match operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
                 case operation, [array, place, ast.Name(other)] if other == name and operation == f"store_{register.dtype}":
                     if self.side_by_side(array, place, here) == register.cells:
                         continue
             raise Differs(stmt or loop[0], "does not give back what was loaded", f"{name} is to be stored where it came from")
-        self.registers, self.meaning.names = {}, {n: t for n, t in self.names.items() if n not in registers}
         return 2 * len(registers) + 1
+
+    def forget(self) -> None:
+        """Registers are nothing that is known any more."""
+        self.meaning.names = {n: t for n, t in self.names.items() if n not in self.registers}
+        self.registers = {}
+
+    def behind(self, stmt: ast.stmt, queue: deque[Due], here: Here) -> int:
+        """`lanes_store(z, place, acc)`: registers go elsewhere, in all cases or in some, with the others behind."""
+        if isinstance(stmt, ast.If):
+            guard = self.reader(here).guard(stmt.test)
+            if not reads(guard) and (due := self.due(queue, here)) is not None:  # `s` is `if c: s` and `if not c: s`
+                queue.extendleft(replace(due, step=If(c, (due.step,))) for c in (negation(guard), guard))
+            return CpuFollower.statement(self, [stmt], queue, here)
+        self.around = True  # the loops of the program are over lanes here, too
+        due = self.due(queue, here)
+        self.around = False
+        match operation_of(stmt.value) if isinstance(stmt, ast.Expr) else ("", []):
+            case operation, [array, place, value] if due is not None and due.lane is not None:
+                cells = self.side_by_side(array, place, here)
+                if operation == f"store_{cells.pointer.item}" and cells.pointer.array not in {
+                    r.cells.pointer.array for r in self.registers.values()
+                }:
+                    self.changes(stmt, Register(cells, due.lane.extent), value, due, here)
+                    self.done(stmt, cells.pointer.array)
+                    return 1
+        raise Differs(stmt, "puts a register elsewhere", does(due))
 
     def due(self, queue: deque[Due], here: Here) -> Due | None:
         """Around registers, loops over these are done turn by turn, and what is in a loop over lanes is done in all of them."""
-        while (due := CpuFollower.due(self, queue, here)) is not None and self.registers and isinstance(due.step, For):
+        while (due := CpuFollower.due(self, queue, here)) is not None and self.around and isinstance(due.step, For):
             axis, inner = due.step.axis, [replace(due, step=s) for s in due.step.body]
             if axis.sort == "register" and isinstance(axis.extent, Const):
                 turns = [{axis.name: Const(turn)} for turn in range(int(axis.extent.value))]
@@ -93,7 +129,7 @@ class VectorFollower(CpuFollower):
 
     def single(self, stmt: ast.stmt, queue: deque[Due], here: Here) -> None:
         """Around registers nothing is done but with these."""
-        if not self.registers:
+        if not self.around:
             CpuFollower.single(self, stmt, queue, here)
         elif (due := self.due(queue, here)) is None:
             raise Differs(stmt, "is done", "the program is done here")
@@ -122,15 +158,21 @@ class VectorFollower(CpuFollower):
 
     def operation(self, stmt: ast.stmt, due: Due, here: Here) -> None:
         """`acc = lanes_add(acc, value)`: every lane of a register."""
+        match stmt:
+            case ast.Assign([ast.Name(name)], value) if name in self.registers:
+                arrays = {r.cells.pointer.array for r in self.registers.values()}
+                if isinstance(due.step, Assign) and any(r.tensor in arrays for r in reads(due.step.value)):
+                    raise Differs(stmt, "looks at what registers hold")
+                self.changes(stmt, self.registers[name], value, due, here)
+            case _:
+                raise Differs(stmt, "changes no register that was loaded")
+
+    def changes(self, stmt: ast.stmt, register: Register, value: ast.expr, due: Due, here: Here) -> None:
+        """That as many cells as there are lanes take what the program gives them."""
         step, lane = due.step, due.lane
         if not isinstance(step, Assign) or lane is None:
             raise Differs(stmt, "is an operation of vectors", "the program has a loop here")
         self.shown |= {*self.meaning.computed((step,))}
-        match stmt:
-            case ast.Assign([ast.Name(name)], value) if name in self.registers:
-                register = self.registers[name]
-            case _:
-                raise Differs(stmt, "changes no register that was loaded")
         self.points(stmt, (*due.guards, *conjuncts(step.guard)), here, (lane,))
         there, cells = replace(here, axes=(*here.axes, lane)), register.cells
         (theirs,) = self.meaning.place(step.target, step.index)
@@ -140,8 +182,7 @@ class VectorFollower(CpuFollower):
         if lane.extent != register.lanes:
             raise Differs(stmt, f"changes {text(register.lanes)} elements at once", f"the program changes {text(lane.extent)}")
         found, wanted = self.vector(value, register, lane, there), self.meaning.stored(step.target, step.whole)
-        arrays = {r.cells.pointer.array for r in self.registers.values()}
-        if any(r.tensor in arrays for r in reads(step.value)) or not there.same(found, wanted):
+        if any(r.tensor == step.target for r in reads(step.value)) or not there.same(found, wanted):
             raise Differs(value, f"gives {text(found)}", f"the program's value is {text(wanted)}")
 
     def vector(self, node: ast.expr, register: Register, lane: Axis, here: Here) -> Term:
@@ -169,6 +210,16 @@ class VectorFollower(CpuFollower):
         if (read.dtype, read.lanes) != (register.dtype, register.lanes):
             raise Differs(node, "has other lanes than the register that is changed")
         return Read(read.cells.pointer.array, (read.cells.first + Var(lane.name),), read.dtype)
+
+
+def puts(stmt: ast.stmt) -> bool:
+    """Whether a statement only stores registers, under a condition or not."""
+    match stmt:
+        case ast.If(body=body, orelse=[]):
+            return all(isinstance(inner, ast.Expr) and puts(inner) for inner in body)
+        case ast.Expr(value):
+            return operation_of(value)[0].startswith("store_")
+    return False
 
 
 def operation_of(node: ast.expr) -> tuple[str, list[ast.expr]]:
