@@ -7,7 +7,8 @@ that it is given, and makes nothing else.
 from __future__ import annotations
 
 from functools import cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,10 +59,32 @@ machine parts : sums {
     time    c
   }
 }
+machine more_parts : sums {
+  launch partial {
+    work    grid = (r, g: 8), block = (t: 32)
+    compute j = (c, g, t)
+    time    c
+  }
+  launch rest {
+    work    grid = (r), block = (t: 1)
+    compute g = (c, t)
+    time    c
+  }
+}
 machine whole_sum : sums {
   work    grid = (r), block = (t: 32)
   compute j = (c, t)
   time    c
+}
+choice any_sum : sums {
+  whole_sum where N <= 9
+  parts where N > 9, N <= 40
+  more_parts where N > 40
+}
+pipeline chosen(x: f32[T, D]) -> (n: f32[T], m: f32[T]) {
+  s = shift(x, 1)
+  n = sums(s) by any_sum
+  m = sums(x) by any_sum
 }
 pipeline inner(x: f32[T, D], V: f32[D, H], W: f32[H, D]) -> (y: f32[T, D]) {
   s = shift(x, 1)
@@ -114,10 +137,21 @@ def expected(x: np.ndarray, V: np.ndarray, W: np.ndarray, b: np.ndarray, a: floa
     return e + x, e.sum(axis=1)
 
 
-def room(T: int, D: int, H: int) -> int:
-    spec = module().mixer_spec
+def room(T: int, D: int, H: int, name: str = "mixer") -> int:
+    spec = vars(module())[f"{name}_spec"]
     (said,) = spec["workspaces"]["arena"][1]
     return int(eval(module().runtime._python(said), {"n_T": T, "n_D": D, "n_H": H}))
+
+
+def makes_nothing(monkeypatch: pytest.MonkeyPatch, launch: Any) -> None:
+    """From now on it may not."""
+
+    def none(*given: object) -> None:
+        raise AssertionError(f"{given[1]} is made")
+
+    for held in (vars(module().runtime), launch.__globals__):
+        if "_allocate" in held:
+            monkeypatch.setitem(held, "_allocate", none)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 2), (7, 33, 65), (64, 1, 70), (2, 100, 0), (5, 0, 3), (0, 4, 4), (0, 0, 0)])
@@ -134,18 +168,54 @@ def test_in_the_memory_that_it_is_given_it_makes_nothing(monkeypatch: pytest.Mon
     out = np.empty((7, 33), np.float32), np.empty(7, np.float32)
     workspace = np.full(room(*sizes), 255, np.uint8)  # a NaN in each element
     module().mixer(*given, 2, out=out, workspace=workspace)  # compiled
-
-    def none(*given: object) -> None:
-        raise AssertionError(f"{given[1]} is made")
-
-    made = module().runtime
-    for held in (vars(made), module().mixer_launch.__globals__):
-        if "_allocate" in held:
-            monkeypatch.setitem(held, "_allocate", none)
+    makes_nothing(monkeypatch, module().mixer_launch)
     workspace[:] = 255
     found = module().mixer(*given, 2, out=out, workspace=workspace)
     right = expected(*given, 2)
     assert found[0] is out[0] and np.array_equal(out[0], right[0]) and np.array_equal(out[1], right[1])
+
+
+@pytest.mark.parametrize("D", [0, 3, 9, 10, 40, 41, 100])
+def test_a_choice_has_its_case_s_workspace_in_that_of_the_pipeline(D: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, (T, _) = arrays(5, D, 1)[0], (5, D)
+    out, workspace = (np.empty(T, np.float32), np.empty(T, np.float32)), np.full(room(T, D, 0, "chosen"), 255, np.uint8)
+    module().chosen(x, out=out, workspace=workspace)  # compiled
+    makes_nothing(monkeypatch, module().chosen_launch)
+    workspace[:] = 255
+    n, m = module().chosen(x, out=out, workspace=workspace)
+    assert np.array_equal(n, (x + 1).sum(axis=1)) and np.array_equal(m, x.sum(axis=1))
+    between = module().chosen_spec["between"]
+    assert [name for name in between if "." in name] == ["1.1.s_part", "1.2.s_part", "2.1.s_part", "2.2.s_part"]
+    assert between["1.1.s_part"][2] == between["1.2.s_part"][2], "one of the two is there"
+
+
+def test_what_is_between_has_no_extent_below_0() -> None:
+    text = """
+op cut(x: f32[N]) -> (y: f32[N - 2]) { y[i] = x[i + 1] }
+op total(x: f32[N]) -> (s: f32[3]) { s[r] = sum[i] x[i] }
+machine cuts : cut {
+  work    grid = (g), block = (t: 32)
+  compute i = (g, t)
+}
+machine totals : total {
+  work    grid = (r), block = (t: 32)
+  compute i = (c, t)
+  time    c
+}
+pipeline inside(x: f32[T]) -> (s: f32[3]) {
+  h = cut(x)
+  s = total(h)
+}
+pipeline outside(x: f32[T]) -> (s: f32[3]) { s = inside(x) }
+"""
+    import tinygpu
+
+    made = pipeline.load_text(text, "inside.tgpu")
+    for one in (made.inside, made.outside):
+        call = tinygpu.build(tinygpu.check(one))
+        assert call(np.arange(5, dtype=np.float32)).tolist() == [6] * 3 and call(np.ones(2, np.float32)).tolist() == [0] * 3
+        with pytest.raises(ValueError, match=f"TG808 {one.name}: proved only where T - 2 >= 0"):
+            call(np.ones(1, np.float32))
 
 
 def test_what_no_launcher_takes_is_refused_in_the_name_of_the_pipeline() -> None:
@@ -165,7 +235,8 @@ def test_on_a_gpu_calls_are_given_places_in_the_workspace(monkeypatch: pytest.Mo
     made, calls = load(text(), "mixer_watched"), list[tuple[str, list[object]]]()
     monkeypatch.setattr(made.runtime, "_device_of", lambda pointer: 0)  # which a driver says
     for name in ("inner", "spreads", "adds", "shifts", "parts"):
-        setattr(made, f"{name}_launch", lambda *given, name=name: calls.append((name, [*map(address, given)])))
+        watched = SimpleNamespace(go=lambda *given, name=name: calls.append((name, [*map(address, given)])))
+        setattr(made, f"{name}_launch", watched)
     sizes = dict(zip("TDH", (5, 4, 3), strict=True))
     x, V, W, b = (on_gpu(k << 20, shape) for k, shape in enumerate(((5, 4), (4, 3), (3, 4), (4,)), 1))
     out, workspace = (on_gpu(8 << 20, (5, 4)), on_gpu(9 << 20, (5,))), on_gpu(1 << 30, (room(**sizes),), "|u1")
@@ -175,12 +246,12 @@ def test_on_a_gpu_calls_are_given_places_in_the_workspace(monkeypatch: pytest.Mo
         for n, (*_, at) in made.mixer_spec["between"].items()
     }
     assert calls == [
-        ("inner", [1 << 20, 2 << 20, 3 << 20, lie["r"], 7, lie["0.arena"]]),
-        ("spreads", [4 << 20, 5, lie["c"], 7]),
-        ("adds", [lie["r"], lie["c"], lie["d"], 7]),
-        ("shifts", [lie["d"], 2, lie["e"], 7]),
-        ("parts", [lie["e"], 9 << 20, 7, next(at for n, at in lie.items() if n.startswith("4."))]),
-        ("adds", [lie["e"], 1 << 20, 8 << 20, 7]),
+        ("inner", [1 << 20, 2 << 20, 3 << 20, lie["r"], lie["0.arena"], 5, 4, 3, 7]),
+        ("spreads", [4 << 20, lie["c"], 4, 5, 7]),
+        ("adds", [lie["r"], lie["c"], lie["d"], 5, 4, 7]),
+        ("shifts", [lie["d"], 2, lie["e"], 5, 4, 7]),
+        ("parts", [lie["e"], 9 << 20, next(at for n, at in lie.items() if n.startswith("4.")), 5, 4, 7]),
+        ("adds", [lie["e"], 1 << 20, 8 << 20, 5, 4, 7]),
     ]  # fmt: skip
 
 
@@ -190,15 +261,15 @@ def on_gpu(pointer: int, shape: tuple[int, ...], typestr: str = "<f4") -> object
 
 
 def address(given: object) -> object:
-    return given.__cuda_array_interface__["data"][0] if hasattr(given, "__cuda_array_interface__") else given
+    return getattr(given, "pointer", given)
 
 
 EDITS = (
     ("another argument", '("adds", ("r", "c")', '("adds", ("r", "d")'),
     ("another place", '"c": ("f32", ("T", "D"), "', '"c": ("f32", ("T", "D"), "0 + '),
-    ("another size", '{"M": "T"}', '{"M": "T + 1"}'),
+    ("another size", '("b",), {"N": "D", "M": "T"}', '("b",), {"N": "D", "M": "T + 1"}'),
     ("a number", '("shifts", ("x", 1.0)', '("shifts", ("x", 2.0)'),
-    ("another output", '("e", "x"), {}, ("y",)', '("e", "x"), {}, ("n",)'),
+    ("another output", '("e", "x"), {"M": "T", "N": "D"}, ("y",)', '("e", "x"), {"M": "T", "N": "D"}, ("n",)'),
     ("another launcher", '("adds", ("e", "x")', '("mixer", ("e", "x")'),
     ("no launcher", '("adds", ("e", "x")', '("subs", ("e", "x")'),
     ("less room", '"arena": ("u8", ("', '"arena": ("u8", ("-256 + '),
@@ -233,5 +304,5 @@ def test_from_python_a_pipeline_is_checked_and_built_as_a_machine_is() -> None:
     assert isinstance(found, Diagnostic) and found.code == "TG555"
     with pytest.raises(pipeline.TinygpuError):
         insisted(found)
-    with pytest.raises(AttributeError, match=r"<Loaded mixer\.tgpu: inner, mixer, shifts, .*> has no 'other'"):
+    with pytest.raises(AttributeError, match=r"<Loaded mixer\.tgpu: .*, inner, mixer, shifts, .*> has no 'other'"):
         spec.other  # noqa: B018

@@ -113,6 +113,7 @@ def test_a_workspace_begins_where_elements_may() -> None:
         (BYTES.replace("u8", "f16").replace("200", "1e6"), "TG192"),
         (BYTES.replace("200", "true"), "TG192"),
         (BYTES.replace("-> (y: f32[N]) { y = f", "-> (y: f32[N] strided) { y = f"), "TG192"),
+        (AGAIN.replace("-> (y: f32[N], z", "-> (y: f32[N] strided, z").replace("-> (y: f32[N]) {", "-> (y: f32[N] strided) {"), "TG192"),
         (
             spec("op g[S in {f16, f64}](x: f32[N]) -> (y: S[N]) { y[i] = S(x[i]) }", calls="pipeline p(x: f32[N]) -> (y: f32[N]) { h = g(x)\n y = f(h) }"),
             "TG192",
@@ -122,7 +123,7 @@ def test_a_workspace_begins_where_elements_may() -> None:
             "TG192",
         ),
     ],
-    ids=["too large", "below 0", "no whole number", "beyond f16", "a truth", "a strided output", "several of a family", "a size twice"],
+    ids=["too large", "below 0", "no whole number", "beyond f16", "a truth", "a strided output", "a strided output read again", "several of a family", "a size twice"],
 )  # fmt: skip
 def test_what_is_refused(text: str, code: str) -> None:
     with pytest.raises(TinygpuError) as error:

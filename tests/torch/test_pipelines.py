@@ -46,3 +46,31 @@ def test_it_is_compiled_into_one_graph() -> None:
     op = mixer()
     compiled = torch.compile(lambda *given: op(*given, 2.0)[0] * 2, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(*given), right(*given, 2.0)[0] * 2)
+
+
+LATER = """
+op add_rows(x: f32[V, D], idx: i32[T], v: f32[T, D]) -> (y: f32[V, D] inplace x) where all[t] (0 <= idx[t] and idx[t] < V) {
+  y[i, d] = x[i, d] + (sum[t] (v[t, d] if idx[t] == i else 0))
+}
+op twice(x: f32[V, D]) -> (y: f32[V, D]) { y[i, d] = x[i, d] + x[i, d] }
+machine adds : add_rows {
+  work grid = (t: T, g: ceil(D / 64)), block = (l: 64)
+  program {
+    if g*64 + l < D { atomic y[idx[t], g*64 + l] += v[t, g*64 + l] }
+  }
+}
+machine twices : twice {
+  work    grid = (i, g), block = (t: 32)
+  compute d = (g, t)
+}
+pipeline changed(x: f32[V, D], idx: i32[T], v: f32[T, D]) -> (y: f32[V, D]) where all[t] (0 <= idx[t] and idx[t] < V) {
+  h = twice(x)
+  y = add_rows(h, idx, v)
+}
+"""
+
+
+def test_a_tensor_begins_as_a_value_between_calls() -> None:
+    call = tinygpu.build(insisted(tinygpu.check(pipeline.load_text(LATER, "changed.tgpu").changed)))
+    found = call(torch.ones(3, 2), torch.tensor([2, 0], dtype=torch.int32), torch.ones(2, 2))
+    assert found.tolist() == [[3, 3], [2, 2], [3, 3]]

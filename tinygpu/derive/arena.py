@@ -8,7 +8,7 @@ proved for all of them, and a launcher computes where they begin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 
 from tinygpu.category.dtype import BYTES
@@ -16,6 +16,7 @@ from tinygpu.category.linear import as_written, polynomial
 from tinygpu.category.term import App, Const, Term, ceildiv, lift, substitute, text
 from tinygpu.derive.derive import derive
 from tinygpu.derive.unpack import unpack
+from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.model.pipeline import Call, Pipeline
 from tinygpu.record import dataclass, replace
@@ -26,7 +27,7 @@ LINE = 256  # bytes: what any unit of the hardware wants an array to begin at
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """An array that lives from the call of number `first` until that of number `last`, both included. `owner` is the number of the call whose own workspace it is, −1 for a
-    value between calls."""
+    value between calls; where that is a choice, `case` is the one in which it lives."""
 
     name: str
     dtype: str
@@ -34,6 +35,7 @@ class Buffer:
     first: int
     last: int
     owner: int = -1
+    case: int = 0
     slot: int = 0
 
     @property
@@ -44,7 +46,11 @@ class Buffer:
 
     def meets(self, other: Buffer) -> bool:
         """Whether both are live at some call."""
-        return self.first <= other.last and other.first <= self.last
+        return self.first <= other.last and other.first <= self.last and not self.instead(other)
+
+    def instead(self, other: Buffer) -> bool:
+        """Whether they are of two cases of one call, of which one is taken."""
+        return self.owner == other.owner and self.case != other.case
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +109,25 @@ def buffers(pipeline: Pipeline) -> Iterator[Buffer]:
 
 
 def workspaces(call: Call, number: int) -> Iterator[Buffer]:
-    """What a call leaves between its own launches: of a machine its workspaces, of a pipeline its arena; a choice makes its own."""
+    """What a call leaves between its own launches: of a machine its workspaces, of a choice those of each case, of a pipeline its arena."""
     sizes = dict(call.sizes)
     match call.to:
         case Machine() as machine:
-            for space in unpack(derive(machine)).workspaces:
-                shape = tuple(substitute(extent, sizes) for extent in space.extents)
-                yield Buffer(space.name, space.dtype, shape, number, number, number)
+            yield from _spaces(machine, sizes, number)
+        case Choice(branches=branches):
+            for case, branch in enumerate(branches):
+                for one in _spaces(branch.machine, sizes, number):
+                    yield replace(one, name=f"{case}.{one.name}", case=case)
         case Pipeline() as pipeline:
             inner = arena_of(pipeline)
             if inner.buffers:
                 yield Buffer("arena", "u8", (substitute(inner.bytes, sizes),), number, number, number)
+
+
+def _spaces(machine: Machine, sizes: Mapping[str, Term], number: int) -> Iterator[Buffer]:
+    for space in unpack(derive(machine)).workspaces:
+        shape = tuple(substitute(extent, sizes) for extent in space.extents)
+        yield Buffer(space.name, space.dtype, shape, number, number, number)
 
 
 def live(arena: Arena) -> Iterator[tuple[Buffer, Buffer]]:

@@ -57,9 +57,7 @@ def key(name: str, owner: int) -> str:
 def _invoked(number: int, call: Call, arena: Arena, launcher: str) -> Invoked:
     given = tuple(one if isinstance(one, str) else one.value for one in call.given)
     spaces = tuple(key(b.name, number) for b in arena.buffers if b.owner == number)
-    return Invoked(
-        launcher, given, tuple((size, text(extent)) for size, extent in call.sizes if size in call.said), call.made, spaces
-    )
+    return Invoked(launcher, given, tuple((size, text(extent)) for size, extent in call.sizes), call.made, spaces)
 
 
 def proved(joined: Sequence[Joined]) -> list[Choice | Pipeline]:

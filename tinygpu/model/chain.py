@@ -113,11 +113,12 @@ class Links:
             return False
         self.steps.append(step)
         shapes = put(tuple(t.shape or () for t in step.op.outputs), step.sizes)
+        anyhow = {t.name for t in self.pipeline.outputs if t.strided}
         for name, one, shape in zip(turned.made, step.op.outputs, shapes, strict=True):
             if name.name in self.known:
                 self.problems.say("TG102.declared", name.span, self.known[name.name].span, what=f"tensor {name.name}")
                 return False
-            self.known.setdefault(name.name, tree.TensorDecl(name.name, one.dtype, shape, span=name.span))
+            self.known[name.name] = tree.TensorDecl(name.name, one.dtype, shape, span=name.span, strided=name.name in anyhow)
         self.lines += self.equations(step)
         return True
 

@@ -69,15 +69,17 @@ def looked_at(pipeline: Pipeline) -> Iterator[dict[str, int]]:
 def keeps(pipeline: Pipeline, arena: Arena, sizes: Mapping[str, int]) -> bool:
     """Whether every call finds in each of its inputs what was written there: who writes writes over nobody that is read later."""
     owners, end = dict[tuple[str, int], range](), int(evaluate(arena.bytes, sizes))
-    places = {(b.name, b.owner): _bytes(arena, b, sizes) for b in arena.buffers}
+    every = {(b.name, b.owner): b for b in arena.buffers}
+    places = {key: _bytes(arena, b, sizes) for key, b in every.items()}
     for number, call in enumerate(pipeline.calls):
         for name in (n for n in call.given if isinstance(n, str) and (n, -1) in places):
             if (name, -1) not in owners:
                 return False
-        mine = [*((name, -1) for name in call.made), *((b.name, b.owner) for b in arena.buffers if b.owner == number)]
+        mine = [*((name, -1) for name in call.made), *(key for key, b in every.items() if b.owner == number)]
         for key in (key for key in mine if key in places):
             place = places[key]
-            if place.stop > end or any(_meet(place, owners[k]) for k in owners if k[0] in call.given or k in mine):
+            beside = (k for k in owners if k[0] in call.given or (k in mine and not every[k].instead(every[key])))
+            if place.stop > end or any(_meet(place, owners[k]) for k in beside):
                 return False
             owners = {k: there for k, there in owners.items() if not _meet(place, there)} | {key: place}
     return True

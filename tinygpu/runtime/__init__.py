@@ -18,7 +18,7 @@ from types import ModuleType
 NAME = "tinygpu_runtime"
 LOADED = "tinygpu_loaded"  # the package of modules that are loaded here
 FILES = (
-    "launch", "choose", "chain", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
+    "launch", "go", "choose", "chain", "conditions", "views", "allocate", "calls", "data", "cubins", "tensor_map", "cuda", "kernel", "memory", "copies", "ring", "tensor", "matrix",
     "values", "arithmetic", "floats", "lanes", "torch_op",
 )  # fmt: skip
 GIVEN = re.compile(r"^(?:def |class |(?=[\w, ]+ = ))(\w+(?:, \w+)*)", re.MULTILINE)  # names, at the top

@@ -62,12 +62,11 @@ def _lined(shape: tuple[int, ...], kind: Any) -> Any:
 
 
 class _Part:
-    """An array in the memory of another one on a GPU, as launchers look at any: by its address. What it lies in is kept as long as it is."""
+    """An array in the memory of another one on a GPU, as libraries look at any: by its address."""
 
-    __slots__ = ("__cuda_array_interface__", "owner")
+    __slots__ = ("__cuda_array_interface__",)
 
-    def __init__(self, owner: Any, pointer: int, shape: tuple[int, ...], typestr: str):
-        self.owner = owner
+    def __init__(self, pointer: int, shape: tuple[int, ...], typestr: str):
         self.__cuda_array_interface__ = {
             "shape": shape,
             "typestr": typestr,
@@ -77,20 +76,25 @@ class _Part:
         }
 
 
-def _laid(arena: _View, at: int, dtype: str, shape: tuple[int, ...]) -> Any:
-    """An array of a shape in an array of bytes, which begins at a byte of it."""
+def _laid(arena: _View, at: int, name: str, dtype: str, shape: tuple[int, ...]) -> _View:
+    """An array of a shape in an array of bytes, which begins at a byte of it, as it is seen."""
     names, size = _HELD[dtype]
-    kind = np.dtype(names[-1])  # what numpy has of it
+    kind, length = _PLACED.get(dtype) or _PLACED.setdefault(dtype, np.dtype(names[-1])), math.prod(shape) * size
     if arena.device < 0:
-        return arena.base[at : at + math.prod(shape) * size].view(kind).reshape(shape)
-    return _Part(arena.owner, arena.pointer + at, shape, kind.str)
+        base: Any = np.ndarray(shape, kind, arena.base, at)
+        return _View(name, base, "numpy", -1, None, shape, length, False, base)
+    pointer = arena.pointer + at
+    return _View(name, _Part(pointer, shape, kind.str), "", arena.device, pointer, shape, length, False, None)
+
+
+_PLACED: dict[str, Any] = {}  # what numpy has of each dtype that was met
 
 
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:
     """An output that goes on from an input begins as it: nothing to do where they are one array."""
     if made.pointer == source.pointer or not made.nbytes:
         return
-    if made.family == "numpy":
+    if made.device < 0:
         made.base[...] = source.base
     elif made.family == "torch":
         with _current(sys.modules["torch"].cuda, function, stream, made):

@@ -6,6 +6,7 @@ idea: what the proof assumed is checked here, each assumption once, before anyth
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import os
@@ -214,17 +215,23 @@ def _in_turn(kernel: Any, *arguments: Any) -> None:
 
 
 def _with_short_waits(kernel: Any, *arguments: Any) -> None:
-    """Run the first kernel, which loads the threading layer. GNU OpenMP is told then, unless the user has said something, that a thread
+    """Run a kernel that may be the first to load the threading layer. GNU OpenMP is told then, unless the user has said something before, that a thread
     without work sleeps soon: left alone it spins for milliseconds, and where it shares a core with the thread that has the work, both
-    take many times as long."""
-    if os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
+    take many times as long. GNU OpenMP reads the environment of the process; `os.environ`, its copy in Python, would take longer to change."""
+    if _waits_are_said():
         kernel(*arguments)
         return
-    os.environ["GOMP_SPINCOUNT"] = "1000"
+    os.putenv("GOMP_SPINCOUNT", "1000")
     try:
         kernel(*arguments)
     finally:
-        os.environ.pop("GOMP_SPINCOUNT", None)
+        os.unsetenv("GOMP_SPINCOUNT")
+
+
+@functools.cache
+def _waits_are_said() -> bool:
+    """Whether the user has said how threads wait, before the first call."""
+    return bool(os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"})
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────

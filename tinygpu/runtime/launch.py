@@ -8,7 +8,6 @@ launchers is data, so a reader compares it with the program; what they do with i
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -25,34 +24,46 @@ from tinygpu.runtime.calls import (  # noqa: F401
     _strides,
     _writable,
 )
-from tinygpu.runtime.conditions import _divisors, _limit, _minus, _python, _surely
+from tinygpu.runtime.conditions import _divisors, _minus, _python, _surely
 from tinygpu.runtime.cuda import _aligned, _Cuda, _memory, _stream_of  # noqa: F401
 from tinygpu.runtime.data import _data, _promises  # noqa: F401
+from tinygpu.runtime.go import _extents, _first, _known, _refusal, _seen, _Spec, _started, _views, _with_memory
 from tinygpu.runtime.tensor_map import _Maps
 from tinygpu.runtime.views import _fail, _view  # noqa: F401
 
-_INT32, _INT64 = 2**31 - 1, 2**63 - 1
-_COUNTED = 2**63 - 2**32  # a CPU kernel has indices of 64 bits, and loops that count beyond their ends
-_ELSEWHERE = "is written for a CPU, and these arrays are on a GPU: copy them to the CPU, or build a machine for a GPU"
-_ON_CPU = "stream is for arrays on a GPU; these are on the CPU, where a call returns when it is done"
-_Spec = Mapping[str, Any]
+_ENDED = ("    launch.go = go", "    return launch")
 
 
 def launcher(spec: _Spec, home: dict[str, Any]) -> Callable[..., Any]:
-    """The launcher of a table, for the module whose names are `home`: made at its first call, after which the module calls it itself."""
+    """The launcher of a table, for the module whose names are `home`."""
     name, described = spec["name"], spec.get("maps", ())
     near = spec.get("clusters", (1,) * len(spec["launches"]))
     cuda = [
         _Cuda(name, home[m], *rest, maps=len(described), cluster=n) for (m, _, *rest), n in zip(spec["launches"], near, strict=True)
     ]
 
-    def first(*given: Any) -> Any:
+    def make() -> Callable[..., Any]:
         made = _compiled(name, _source(spec))
-        home[f"{name}_launch"] = call = made(home[f"{name}_cpu"], spec["promises"], *([_Maps(spec)] if described else []), *cuda)
+        call = made(home[f"{name}_cpu"], spec["promises"], *([_Maps(spec)] if described else []), *cuda)
         call.cuda = cuda
-        return call(*given)
+        return call  # type: ignore[no-any-return]
 
+    first = _at_first(name, home, make)
     first.cuda = cuda  # type: ignore[attr-defined]
+    return first
+
+
+def _at_first(name: str, home: dict[str, Any], make: Callable[[], Any]) -> Callable[..., Any]:
+    """A launcher that is made at its first call, after which the module calls it itself. Its `go` is for a caller that has looked at all of a call."""
+
+    def made() -> Any:
+        home[f"{name}_launch"] = call = make()
+        return call
+
+    def first(*given: Any) -> Any:
+        return made()(*given)
+
+    first.go = lambda *given: made().go(*given)  # type: ignore[attr-defined]
     return first
 
 
@@ -68,11 +79,18 @@ def _source(spec: _Spec) -> Iterator[str]:
     """The text of a launcher: `in_` are arguments, `v_` what is seen of them, `n_` sizes; so no name of a user's is in the way."""
     given = ["cpu", "promises", *["maps"] * bool(spec.get("maps")), *(f"cuda_{n}" for n in range(len(spec["launches"])))]
     yield f"def made({', '.join(given)}):"
+    yield from _both(spec, [*_started(spec)])
+
+
+def _both(spec: _Spec, then: list[str], *more: Callable[[_Spec], Iterator[str]]) -> Iterator[str]:
+    """A launcher's `go`, which is told what was seen of a call and asks what no caller proves; and `launch`, which looks itself, and last at `more`."""
+    yield f"    def go({', '.join(_seen(spec))}):"
+    yield from ("        " + line for lines in (_data_checked(spec, ("scalars",)), _empty(spec, ""), then) for line in lines)
     yield f"    def launch({', '.join(_arguments(spec, 'workspace'))}):"
-    for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, _on_cpus, _on_gpus):
+    for part in (_inputs, _sizes, _conditions, _outputs, _workspaces, *more):
         yield from ("        " + line for line in part(spec))
-    yield f"        return {_result(spec)}"
-    yield "    return launch"
+    yield from ("        " + line for line in (*then, f"return {_result(spec)}"))
+    yield from _ENDED
 
 
 def _arguments(spec: _Spec, workspace: str) -> list[str]:
@@ -132,9 +150,14 @@ def _outputs(spec: _Spec) -> Iterator[str]:
     inputs = _views(name for name, (_, shape) in spec["inputs"].items() if shape is not None)
     yield f"first = _same_device({spec['name']!r}, {inputs})"
     yield from _arrays(spec, "out", spec["outputs"], "first", inputs)
-    yield from _data_checked(spec)
+    yield from _data_checked(spec, ("scalars", "arrays", "nothing"))
+    yield from _empty(spec, _result(spec))
+
+
+def _empty(spec: _Spec, result: str) -> Iterator[str]:
+    """There is nothing to do."""
     yield f"if {' and '.join(f'not v_{name}.nbytes' for name in spec['outputs'])}:"
-    yield f"    return {_result(spec)}"
+    yield f"    return {result}"
 
 
 def _workspaces(spec: _Spec) -> Iterator[str]:
@@ -158,20 +181,12 @@ def _arrays(spec: _Spec, keyword: str, arrays: Mapping[str, Any], like: str, oth
     yield f"    _same_device({title}, {others} + {mine})"
     same = f", {tuple((n, place) for n, place, _ in spec['inplace'])!r}" if keyword == "out" and spec.get("inplace") else ""
     yield f"    _distinct({title}, {mine}, {others}{same})"
-    if keyword == "out":
-        yield from _continued(spec, others)
 
 
-def _continued(spec: _Spec, inputs: str) -> Iterator[str]:
-    """What goes on from an input begins as it, wherever it lies."""
-    for number, place, goes_on in spec.get("inplace", ()):
-        if goes_on:
-            yield f"_copied({spec['name']!r}, v_{[*spec['outputs']][number]}, ({inputs})[{place}], stream)"
-
-
-def _data_checked(spec: _Spec) -> Iterator[str]:
+def _data_checked(spec: _Spec, ways: tuple[str, ...]) -> Iterator[str]:
     """What is promised of scalars, in every call; of arrays, where it is asked for; a promise that no call can check is refused."""
-    for word, test in (("scalars", "True"), ("arrays", "check_data"), ("nothing", "check_data")):
+    for word in ways:
+        test = "check_data"
         chosen = [n for n, (_, _, _, _, way) in enumerate(spec["promises"]) if way == word]
         if not chosen:
             continue
@@ -190,109 +205,12 @@ def _data_checked(spec: _Spec) -> Iterator[str]:
         yield f"    _promises({spec['name']!r}, [{', '.join(f'promises[{n}]' for n in chosen)}], {{{', '.join(held)}}}, {_known(spec)})"
 
 
-def _on_cpus(spec: _Spec) -> Iterator[str]:
-    yield f"if {_first(spec)}.device < 0:"
-    if spec["counted"]:
-        yield from ("    " + line for line in _bounded(spec, spec["counted"], _COUNTED))
-    arguments = [f"v_{n}" + (".base" if shape is not None else "") for n, (_, shape) in spec["inputs"].items()]
-    arguments += [f"v_{name}.base" for name in spec["outputs"]]
-    for name, (dtype, shape) in spec["cpu"].items():
-        made = f"_allocate({spec['name']!r}, {name!r}, {_first(spec)}, {dtype!r}, {_extents(shape)}, None).base"
-        arguments.append(f"v_{name}.base" if spec["workspaces"].get(name) == (dtype, shape) else made)
-    yield "    if stream is not None:"
-    yield f"        _fail(TypeError, 'TG816', {spec['name']!r}, {_ON_CPU!r})"
-    yield f"    _on_cpu({', '.join(['cpu', *arguments, *(f'n_{s}' for s in spec['sizes'])])})"
-
-
-def _on_gpus(spec: _Spec) -> Iterator[str]:
-    """One call for each launch: the device's view, the stream, the variant, the blocks, then the kernel's own arguments."""
-    yield "else:"
-    if not spec["launches"]:
-        yield f"    _fail(TypeError, 'TG818', {spec['name']!r}, {_ELSEWHERE!r})"
-        return
-    fits = " and ".join(f"{_term(spec, limit)} <= {_INT32}" for limit in spec["limits"])
-    yield f"    bits = {f'32 if {fits} else 64' if fits else '32'}"
-    if fits:
-        yield "    if bits == 64:"
-        yield from ("        " + line for line in _bounded(spec, spec["limits"], _INT64))
-    yield f"    stream = _stream_of({spec['name']!r}, stream, {', '.join(f'v_{name}' for name in _with_memory(spec))})"
-    yield from ("    " + line for line in _wide(spec))
-    yield "    index = np.int32 if bits == 32 else np.int64"
-    arguments = [f"v_{n}.pointer" for n in _with_memory(spec)] + [f"v_{n}.pointer" for n in spec["workspaces"]]
-    arguments += [f"_memory(v_{n}, {dtype!r})" for n, (dtype, shape) in spec["inputs"].items() if shape is None]
-    arguments += [f"index(n_{size})" for size in spec["sizes"]] + [f"*_strides(v_{name})" for name in spec.get("strided", ())]
-    around: tuple[tuple[str, str], ...] = ()
-    for number, (_, blocks, *_) in enumerate(spec["launches"]):
-        turns = spec["turns"][number] if "turns" in spec else ()
-        same = next((n for n, (a, b) in enumerate(zip(around, turns, strict=False)) if a != b), min(len(around), len(turns)))
-        for depth, (name, extent) in enumerate(turns):
-            if depth >= same:
-                yield f"    {'    ' * depth}for t_{name} in range({_python(extent)}):"
-        around, inner = turns, "    " * (len(turns) + 1)
-        yield f"{inner}blocks = {_python(blocks)}"
-        if not blocks.isdigit():
-            yield f"{inner}if blocks > {_INT32}:"
-            yield inner + _refusal(spec, "TG810", f"too large: the number of blocks, {blocks}, has to be at most {_INT32}")
-        given = ", ".join([*arguments, *(f"index(t_{name})" for name, _ in turns), *["*mapped"] * bool(spec.get("maps"))])
-        yield f"{inner}cuda_{number}({_first(spec)}, stream, bits, wide, blocks, {given})"
-
-
-def _wide(spec: _Spec) -> Iterator[str]:
-    """Whether arrays lie as wide accesses and tensor copies need them; and the maps of the latter, for kernels that make none zeros."""
-    (asks, aligned), maps = spec["wide"], spec.get("maps", ())
-    pairs = ", ".join(f"(v_{name}, {size})" for name, size in aligned.items())
-    tests = [*(f"({_python(a)})" for a in asks), *[f"_aligned({pairs})"] * bool(aligned)] if aligned or maps else ["False"]
-    yield f"wide = {' and '.join(tests) or 'True'}"
-    if maps:
-        yield f"mapped = maps({', '.join(f'v_{name}' for name, _, _ in maps)}) if wide else ()"
-        yield f"wide, mapped = bool(mapped), mapped or {(0,) * len(maps)!r}"
-
-
-def _bounded(spec: _Spec, limits: tuple[str, ...], largest: int) -> Iterator[str]:
-    """No call has so large sizes that an index does not fit."""
-    yield f"if {' or '.join(f'{_term(spec, limit)} > {largest}' for limit in limits)}:"
-    yield _refusal(spec, "TG810", f"too large: {' and '.join(limits)} has to be at most {largest}")
-
-
-def _refusal(spec: _Spec, code: str, said: str) -> str:
-    """The line under a condition that sizes fail."""
-    return f"    _refused({spec['name']!r}, {code!r}, {said!r}, {_known(spec)})"
-
-
-def _term(spec: _Spec, limit: str) -> str:
-    """A limit, which may speak of scalars too: each is a whole number of Python."""
-    scalars = "|".join(name for name, (_, shape) in spec["inputs"].items() if shape is None)
-    made = f"({_limit(limit)})"
-    return re.sub(rf"\bn_({scalars})\b", r"int(v_\1)", made) if scalars else made
-
-
-def _first(spec: _Spec) -> str:
-    """The first output: what the call is made for is where it is."""
-    return f"v_{next(iter(spec['outputs']))}"
-
-
-def _with_memory(spec: _Spec) -> list[str]:
-    return [name for name, (_, shape) in (spec["inputs"] | spec["outputs"]).items() if shape is not None]
-
-
 def _lying(spec: _Spec, name: str) -> str:
     return ", True" if name in spec.get("strided", ()) else ""
 
 
-def _views(names: Any) -> str:
-    return "(" + "".join(f"v_{name}, " for name in names) + ")"
-
-
-def _extents(shape: tuple[str, ...]) -> str:
-    return "(" + "".join(f"{_python(extent)}, " for extent in shape) + ")"
-
-
 def _shown(shape: tuple[str, ...]) -> str:
     return f"[{', '.join(shape)}]"
-
-
-def _known(spec: _Spec) -> str:
-    return "{" + ", ".join(f"{size!r}: n_{size}" for size in spec["sizes"]) + "}"
 
 
 def _result(spec: _Spec) -> str:

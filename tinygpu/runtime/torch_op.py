@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tinygpu.runtime.conditions import _python
-from tinygpu.runtime.launch import _compiled, _extents, _known, _shown, _Spec
+from tinygpu.runtime.go import _extents, _known, _Spec
+from tinygpu.runtime.launch import _compiled, _shown
 from tinygpu.runtime.views import _HELD, _article, _fail
 
 _Link = tuple[list[str], list[str], dict[str, tuple[str, int]]]

@@ -50,7 +50,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """A call: the launcher, its inputs by name or as numbers, those of its sizes that it has to be told, as terms of ours, what its outputs are, and which buffers are its workspaces."""
+    """A call: the launcher, its inputs by name or as numbers, its sizes as terms of ours, what its outputs are, and which buffers are its workspaces."""
 
     launcher: str
     given: Given
