@@ -36,7 +36,10 @@ DEFECTS = (
     Defect("the derivative of tanh has another sign", "category/operation.py", 'slope=lambda f, x: f("sub", 1, f("mul"', 'slope=lambda f, x: f("add", 1, f("mul"', "tests/algebra/test_gradients.py::test_slopes_of_functions[tanh]"),
     Defect("an index that is known is not the element's", "model/adjoint.py", "            known[place.name] = here", "            known[place.name] = place", "tests/algebra/test_gradients.py::test_an_adjoint_is_what_differences_say[gradient_of_product]"),
     Defect("a gradient of another dtype is paired", "emit/gradients.py", "all(dtypes.get(t.name) == t.dtype for t in other.op.tensors)", "True", "tests/emit/test_gradients.py::test_launchers_are_paired_by_dtype"),
-    Defect("that a maximum is of something is told by its value", "algebra/beside.py", 'told = _box if side.kind == "something" else _form', "told = _form", wrong("TG561_a_maximum_of_one_number")),
+    Defect("who has a maximum has one of something", "algebra/beside.py", ' if s.kind != "something"}', "}", wrong("TG561_a_maximum_that_asks_for_nothing")),
+    Defect("no cast of floats is a function", "algebra/polynomial.py", "return a.dtype in FLOATS and dtype in FLOATS and not contains(dtype, a.dtype)", "return False", wrong("TG560_rounded_on_the_way")),
+    Defect("what saturates changes as it is", "model/adjoint.py", '            case App("cast", _, dtype) if DTYPE[dtype].saturates:', '            case App("cast", _, dtype) if False:', wrong("TG569_a_largest_number")),
+    Defect("integers do not wrap under a logarithm", "algebra/sides.py", "above(a) if a.dtype in FLOATS and contains(value.dtype, a.dtype) else None", "above(a)", wrong("TG561_integers_that_wrap")),
     # the prover: a claim that is not asked, or asked of less
     Defect("one store twice is not asked", "obligations/memory.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),
     Defect("an element that nobody stores is not asked", "obligations/memory.py", "if t.name not in made):", "if t.name in made):", wrong("TG201_no_tail")),

@@ -87,18 +87,15 @@ def claims_of(
 ) -> Iterator[Claim]:
     """What is wanted at a case, where what is `known` holds, as the left side asks for it: what that one asks for, and a sum that is not 0 is of something."""
     given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
-    theirs = {key: (s, names) for s in known for key, names in (_told(s),) if key[1] is not None}
+    theirs = {key: (s, names) for s in known for key, names in _told(s, _of_something(s)) if s.kind != "something"}
     shapes = {t.name: t.shape for t in theorem.left.inputs}
     sizes = {*theorem.left.sizes}
-    boxes = {box: s for s in known if s.kind in ("unequal", "above") and (box := _box(s.term)) is not None}
     for side in wanted:
         facts = (*given, *_range(side.axes), *conjuncts(side.guard))
         goal = enough(side, shapes)
         if goal is None or not _speaks(goal) <= sizes:
-            (key, names), ways = _told(side), [] if goal is None else [goal]
-            ways += [_asked(*theirs[key], names)] if key in theirs else []
-            if not names and (box := _box(side.term)) in boxes and (side.kind == "something" or _positive(side)):
-                ways.append(inhabited(boxes[box].axes, boxes[box].guard))
+            ways = [] if goal is None else [goal]
+            ways += [_asked(*theirs[key], names) for key, names in _told(side, _positive(side)) if key in theirs]
             goal = App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else None
         sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
         title = OTHER if side.kind == "always" else "a side of the theorem may have no value where the other one has"
@@ -108,12 +105,25 @@ def claims_of(
             yield Obligation("theorem", "TG561", title, sentence, facts, goal, labels, HELPS[side.kind])
 
 
-def _told(side: Side) -> tuple[tuple[str, Term | None], tuple[str, ...]]:
-    """What a side is told by, whatever its indices are called, and these in the order in which they stand there."""
-    told = _box if side.kind == "something" else _form  # of a fold of one number the value has forgotten the box
-    form, bound = told(side.term), {a.name for a in side.axes}
-    names = tuple(dict.fromkeys(t.name for t in walk(form) if isinstance(t, Var) and t.name in bound)) if form is not None else ()
-    return (side.kind, told(substitute(side.term, {name: Var(f"%{n}") for n, name in enumerate(names)})) if names else form), names
+def _told(side: Side, boxed: bool) -> Iterator[tuple[tuple[str, Term], tuple[str, ...]]]:
+    """What a side is told by, whatever its indices are called, and these in the order in which they stand there; `boxed`, also that its fold is of something, as of a fold of one number the
+    value has forgotten the box."""
+    bound = {a.name for a in side.axes}
+    for kind, told in ((side.kind, _form), ("something", _box))[side.kind == "something" :][: 1 + boxed]:
+        if (form := told(side.term)) is not None:
+            names = tuple(dict.fromkeys(t.name for t in walk(form) if isinstance(t, Var) and t.name in bound))
+            there = told(substitute(side.term, {name: Var(f"%{n}") for n, name in enumerate(names)})) if names else form
+            if there is not None:
+                yield (kind, there), names
+
+
+def _of_something(side: Side) -> bool:
+    """Whether it is one of a fold over something: a sum over nothing is 0, and a maximum −∞, which is a value, so that nobody who has a maximum asks for it."""
+    return isinstance(side.term, Fold) and (side.kind, str(side.term.monoid)) in (
+        ("unequal", "sum"),
+        ("above", "sum"),
+        ("above", "max"),
+    )
 
 
 def _asked(side: Side, names: Sequence[str], there: Sequence[str]) -> Term:

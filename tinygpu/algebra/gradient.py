@@ -16,7 +16,7 @@ from tinygpu.algebra.laws import Equal, Side, then
 from tinygpu.algebra.lemma import opened
 from tinygpu.algebra.masks import numbers
 from tinygpu.algebra.normal import normal
-from tinygpu.algebra.polynomial import Unfollowed
+from tinygpu.algebra.polynomial import Unfollowed, saturates
 from tinygpu.algebra.sides import needs
 from tinygpu.algebra.theorem import Missing, Proved, asked, cases, equal, meanings_of, of_boxes, settle, sides_of, value
 from tinygpu.category.term import Axis, Term, Var, substitute
@@ -62,7 +62,7 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
             wanted = [*sides_of(one.found), *of_boxes(one.needs)]
             claims.update(dict.fromkeys(claims_of(theorem, one.case, wanted, known, labels), ()))
         for case in cases(theorem):
-            a, b = (numbers(value(side, case)) for side in (theorem.left, theorem.right))
+            a, b = (numbers(value(side, case, saturates)) for side in (theorem.left, theorem.right))
             b = then(b, opened(b.right, meanings_of(gradient.lemmas, [b.right])))
             found = equal(a, b)
             if not isinstance(found, Equal):
@@ -82,7 +82,7 @@ def plain_of(gradient: Gradient) -> Iterator[Plain]:
     for tensor in (t for t in op.outputs if t.name in gradient.through):
         axes = tuple(Axis(f"{a.name}{MARK}", a.extent) for a in op.equation(tensor.name).axes)
         case = Case(tensor.name, tuple(Var(a.name) for a in axes), axes, ())
-        there = numbers(value(op, case))
+        there = numbers(value(op, case, saturates))
         there = then(there, opened(there.right, meanings_of(gradient.lemmas, [there.right])))
         needed = tuple(replace(side, axes=(*axes, *side.axes)) for side in needs(there.right))
         yield Plain(case, then(there, normal(there.right)), needed)

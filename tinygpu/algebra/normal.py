@@ -27,7 +27,7 @@ from tinygpu.algebra.laws import (
     then,
     under,
 )
-from tinygpu.algebra.polynomial import Monomial, Unfollowed, is_truth, ring, term_of, written
+from tinygpu.algebra.polynomial import Monomial, Unfollowed, is_truth, ring, rounds, term_of, written
 from tinygpu.algebra.ranges import begins, cut, factored, flattened, narrowed, picked, place_of, unrolled, windowed
 from tinygpu.algebra.sides import above
 from tinygpu.category.linear import polynomial as index_polynomial
@@ -48,7 +48,7 @@ def normal(term: Term) -> Equal:
             return _polynomial(inside(term, normal, _below))
         case Fold():
             return _fold(term)
-        case App() if term.op != "cast" and children(term):
+        case App() if (term.op != "cast" or rounds(term)) and children(term):
             found = applied(term, [normal(a) if a.dtype not in (INDEX, BOOL) else same(a) for a in term.args])
             return _function(found) if term.dtype in FLOATS else found
     return settled(term) if not isinstance(term, Const) else arithmetic(term)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import TypeAlias
 
-from tinygpu.category.dtype import nearest
+from tinygpu.category.dtype import DTYPE, contains, nearest
 from tinygpu.category.linear import polynomial as index_polynomial
 from tinygpu.category.linear import term_of as index_of
 from tinygpu.category.simplify import simplify
@@ -87,6 +87,19 @@ def _place(factor: tuple[Term, int]) -> tuple[str, int]:
     return sorting(factor[0]), factor[1]
 
 
+def rounds(term: Term) -> bool:
+    """Whether a value is a cast that is a function: to a dtype of floats that has not all numbers of the other one."""
+    match term:
+        case App("cast", (a,), dtype):
+            return a.dtype in FLOATS and dtype in FLOATS and not contains(dtype, a.dtype)
+    return False
+
+
+def saturates(term: Term) -> bool:
+    """Whether it is one to a dtype that has a largest number for all that are larger."""
+    return rounds(term) and DTYPE[term.dtype].saturates
+
+
 def is_truth(term: Term) -> bool:
     """Whether an atom is `[g]`."""
     return isinstance(term, App) and term.op == "select"
@@ -139,7 +152,8 @@ def ring(term: Term, met: Met) -> Polynomial:
         case App("cast", (a,)) if a.dtype == INDEX:
             return _counted(simplify(a), met)
         case App("cast", (a,), dtype) if a.dtype in FLOATS and dtype in FLOATS:
-            return ring(a, met)
+            number = ring(a, met)
+            return atom(App("cast", (term_of(number),), dtype)) if rounds(term) else number
         case App("cast", (a,), dtype) if a.dtype in INTEGERS and dtype in FLOATS:
             return atom(term)  # integers wrap, so nothing is seen through
         case App("select", (condition, then, otherwise)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.algebra.laws import Side
+from tinygpu.category.dtype import contains
 from tinygpu.category.term import (
     FLOATS,
     INDEX,
@@ -112,7 +113,7 @@ def above(value: Term) -> Term | None:
         case Const(number):
             return TRUE if number > 0 else None
         case App("cast", (a,)):
-            return a >= 1 if a.dtype == INDEX else above(a)
+            return a >= 1 if a.dtype == INDEX else above(a) if a.dtype in FLOATS and contains(value.dtype, a.dtype) else None
         case App(op) if op in EXPONENTIALS:
             return TRUE
         case App("sqrt" | "rsqrt", (a,)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from string import ascii_lowercase
 
@@ -21,12 +21,13 @@ from tinygpu.algebra.lemma import Meaning, opened
 from tinygpu.algebra.lemma import prove as meaning
 from tinygpu.algebra.masks import numbers
 from tinygpu.algebra.normal import aligned, normal
-from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, bearable, is_truth, ring, term_of, times
+from tinygpu.algebra.polynomial import REAL, Unfollowed, atom, bearable, is_truth, ring, rounds, term_of, times
 from tinygpu.algebra.ranges import vanished
 from tinygpu.algebra.sides import needs
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
+    FLOATS,
     App,
     Axis,
     Const,
@@ -34,6 +35,8 @@ from tinygpu.category.term import (
     Term,
     Var,
     ceildiv,
+    memoised,
+    rebuild,
     text,
     walk,
 )
@@ -153,10 +156,23 @@ def cases(theorem: Theorem) -> Iterator[Case]:
             yield Case(tensor.name, tuple(i for i, _, _ in chosen), axes, tuple(f for _, _, facts in chosen for f in facts))
 
 
-def value(op: Op, case: Case) -> Term:
-    """The output's value there, of inputs alone; what its place decides is decided."""
+def value(op: Op, case: Case, kept: Callable[[Term], bool] = rounds) -> Term:
+    """The output's value there, of inputs alone, with those casts of floats that are kept; what its place decides is decided."""
     others = {e.target: e for e in op.equations if e.target != case.output}
-    return Region(case.axes, case.facts).settled(bearable(put_in(op.equation(case.output).at(case.index), others)))
+    return Region(case.axes, case.facts).settled(bare(put_in(op.equation(case.output).at(case.index), others), kept))
+
+
+def bare(term: Term, kept: Callable[[Term], bool]) -> Term:
+    """A value without casts of floats to floats, but for those that are kept."""
+
+    @memoised
+    def change(t: Term) -> Term:
+        match new := rebuild(t, change):
+            case App("cast", (a,), dtype) if a.dtype in FLOATS and dtype in FLOATS and not kept(new):
+                return a
+        return new
+
+    return change(bearable(term))
 
 
 def forms(theorem: Theorem) -> Iterator[tuple[str, str]]:

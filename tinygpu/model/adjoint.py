@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 
+from tinygpu.category.dtype import DTYPE
 from tinygpu.category.operation import COMPARISONS, FUNCTION
 from tinygpu.category.term import (
     BOOL,
@@ -144,6 +145,8 @@ class Reverse:
             case App("select", (condition, then, otherwise)):
                 yield from self.of(then, replace(at, guard=conjunction(at.guard, condition)))
                 yield from self.of(otherwise, replace(at, guard=conjunction(at.guard, negation(condition))))
+            case App("cast", _, dtype) if DTYPE[dtype].saturates:
+                raise Rough(f"a value that is rounded to {dtype}")
             case App("cast", (a,)):
                 yield from self.of(a, replace(at, value=App("cast", (c,), a.dtype)))
             case App(_, args):
