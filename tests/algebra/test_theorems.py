@@ -18,6 +18,7 @@ from tinygpu.algebra.theorem import Missing, Proved, prove
 from tinygpu.algebra.verdict import judged
 from tinygpu.category.term import App, Axis, Const, Fold, Read, Term, Var, text
 from tinygpu.cli import main
+from tinygpu.diagnostic import Diagnostic
 from tinygpu.pipeline import load_text
 
 LIBRARY = loaded("theorems").spec
@@ -94,6 +95,14 @@ def test_a_name_does_not_decide_what_is_equal() -> None:
     )
     forms = [normal(op.equation("t").at((Var("w"),))).right for op in (one, other)]
     assert forms[0] == forms[1]
+
+
+@pytest.mark.parametrize(("shape", "at"), [("[n]", "i"), ("[]", "")])
+def test_what_cancels_is_no_difference(shape: str, at: str) -> None:
+    text = f"op a(x: f32{shape}) -> (y: f32{shape}) {{ y[{at}] = (x[{at}] + 1e12) - 1e12 }}\nop b(x: f32{shape}) -> (y: f32{shape}) {{ y[{at}] = x[{at}] }}\ntheorem same : a == b\n"
+    assert isinstance(judged(load_text(text).spec.theorems[0]), Proved)
+    other = judged(load_text(text.replace(f"= x[{at}] }}", f"= x[{at}] * 1.001 }}")).spec.theorems[0])
+    assert isinstance(other, Diagnostic) and other.verdict == "refuted"
 
 
 def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

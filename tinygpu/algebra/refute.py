@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygpu.category.dtype import EPSILON
 from tinygpu.category.evaluate import number
 from tinygpu.category.number import Array
 from tinygpu.category.term import FLOATS, INDEX, Const, walk
@@ -20,6 +21,7 @@ from tinygpu.diagnostic import Case
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
 from tinygpu.record import dataclass
+from tinygpu.simulate.bounded import bounded
 from tinygpu.simulate.box import box_of
 from tinygpu.simulate.effort import effort
 from tinygpu.simulate.inputs import random_inputs
@@ -30,7 +32,9 @@ MANY = 5
 TRIED = 40  # sizes, the smallest first
 CHUNK, FEW = 512, 2  # so large a number of the equations, and so many of them, are gone beyond
 SEEDS = (0, 2, 3, 4, 5, 1)  # the last one draws other numbers than whole ones
-APART = 1e-6  # of what is compared: rounding in f64 is a billion times less
+APART = 1e-6  # of what is compared: rounding in f64 is a billion times less, but where much cancels
+PLACES = 4  # of those that are apart, which are asked whether much cancels there
+F64_OF_F32 = EPSILON["f64"] / EPSILON["f32"]
 WORK = 1e7  # elements that an evaluation goes through
 SHOWN = 12  # elements of an input
 
@@ -125,10 +129,20 @@ def _compared(theorem: Theorem, sizes: dict[str, int], inputs: dict[str, Any]) -
         known = np.isfinite(left)
         scale = 1 + np.abs(np.where(known, left, 0.0))
         apart = known & ~(np.abs(np.where(known, left, 0.0) - np.where(known, right, 0.0)) <= APART * scale)
-        if apart.any():
-            place = tuple(int(i) for i in np.argwhere(apart)[0])
-            return Difference(sizes, inputs, f"{name}[{', '.join(map(str, place))}]", (float(left[place]), float(right[place])))
+        for place in (tuple(map(int, at)) for at in np.argwhere(apart)[:PLACES]):
+            values = float(left[place]), float(right[place])
+            if not abs(values[0] - values[1]) <= sum(
+                _rounded(op, sizes, inputs, name, place) for op in (theorem.left, theorem.right)
+            ):
+                return Difference(sizes, inputs, f"{name}[{', '.join(map(str, place))}]", values)
     return None
+
+
+def _rounded(op: Op, sizes: dict[str, int], inputs: dict[str, Any], name: str, place: tuple[int, ...]) -> float:
+    """How far rounding in f64 may bring an element; 0 where there is no bound."""
+    with np.errstate(all="ignore"):
+        far = bounded(op, sizes, inputs, {name: tuple(np.array([i]) for i in place)})[1][name]
+    return float(np.max(far)) * F64_OF_F32 if np.isfinite(far).all() else 0.0
 
 
 def _shown(value: Array) -> str:
