@@ -14,7 +14,7 @@ from tinygpu.algebra.laws import Side, named_apart
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import REAL, Unfollowed, is_truth, ring, written
 from tinygpu.algebra.rounding import rounded_within
-from tinygpu.algebra.sides import HELPS, MEANT, above, enough, inhabited
+from tinygpu.algebra.sides import HELPS, MEANT, above, almost, enough, inhabited, seldom_nought
 from tinygpu.category.term import (
     BOOL,
     FALSE,
@@ -83,11 +83,12 @@ def _rounded(theorem: Theorem, given: tuple[Term, ...], labels: tuple[Label, ...
 
 
 def claims_of(
-    theorem: Theorem, case: Case, wanted: Iterable[Side], known: Sequence[Side], labels: tuple[Label, ...]
+    theorem: Theorem, case: Case, wanted: Iterable[Side], known: Sequence[Side], labels: tuple[Label, ...], mostly: bool = False
 ) -> Iterator[Claim]:
-    """What is wanted at a case, where what is `known` holds, as the left side asks for it: what that one asks for, and a sum that is not 0 is of something."""
+    """What is wanted at a case, where what is `known` holds, as the left side asks for it: what that one asks for, and a sum that is not 0 is of something. `mostly`: off a set of measure 0."""
     given = (*theorem.left.where, *theorem.where, *_range(case.axes), *case.facts)
-    theirs = {key: (s, names) for s in known for key, names in _told(s, _of_something(s)) if s.kind != "something"}
+    known = [part for s in known for part in (s, *(almost(s) if s.kind == "above" else ())) if s.kind != "something"]
+    theirs = {key: (s, names) for s in known for key, names in _told(s, _of_something(s))}
     shapes = {t.name: t.shape for t in theorem.left.inputs}
     sizes = {*theorem.left.sizes}
     for side in wanted:
@@ -96,6 +97,13 @@ def claims_of(
         if goal is None or not _speaks(goal) <= sizes:
             ways = [] if goal is None else [goal]
             ways += [_asked(*theirs[key], names) for key, names in _told(side, _positive(side)) if key in theirs]
+            if (
+                mostly
+                and side.kind == "unequal"
+                and (form := _form(side.term)) is not None
+                and (way := seldom_nought(form)) is not None
+            ):
+                ways.append(way)
             goal = App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else None
         sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
         title = OTHER if side.kind == "always" else "a side of the theorem may have no value where the other one has"

@@ -53,7 +53,7 @@ def drawn(gradient: Gradient) -> Iterator[tuple[dict[str, int], dict[str, Array]
         return
     for sizes in islice(tried(as_sides(gradient)), SIZES):
         for seed in SEEDS:
-            inputs = random_inputs(gradient.whole, sizes, seed)
+            inputs = random_inputs(replace(gradient.op, inputs=gradient.whole.inputs), sizes, seed)
             yield (
                 sizes,
                 {name: value.astype(np.float64) if value.dtype.kind not in "biu" else value for name, value in inputs.items()},

@@ -17,7 +17,7 @@ from tinygpu.algebra.lemma import opened
 from tinygpu.algebra.masks import numbers
 from tinygpu.algebra.normal import normal
 from tinygpu.algebra.polynomial import Unfollowed, saturates
-from tinygpu.algebra.sides import needs
+from tinygpu.algebra.sides import almost, needs
 from tinygpu.algebra.theorem import Missing, Proved, asked, cases, equal, meanings_of, of_boxes, settle, sides_of, value
 from tinygpu.category.term import Axis, Term, Var, substitute
 from tinygpu.diagnostic import Label
@@ -59,7 +59,7 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
         known = tuple(side for one in plain for side in one.needs)
         for one in plain:
             laws.update(dict(one.found.laws))
-            wanted = [*sides_of(one.found), *of_boxes(one.needs)]
+            wanted = [*(replace(side, axes=(*one.case.axes, *side.axes)) for side in sides_of(one.found)), *of_boxes(one.needs)]
             claims.update(dict.fromkeys(claims_of(theorem, one.case, wanted, known, labels), ()))
         for case in cases(theorem):
             a, b = (numbers(value(side, case, saturates)) for side in (theorem.left, theorem.right))
@@ -68,9 +68,9 @@ def differentiated(gradient: Gradient, budget: int = BUDGET) -> Proved | Missing
             if not isinstance(found, Equal):
                 return Missing(gradient, OTHER, found)
             laws.update(dict(found.laws))
-            wanted, theirs = asked(found, a.right, b.right)
+            wanted = [replace(s, axes=(*case.axes, *s.axes)) for side in asked(found, a.right, b.right)[0] for s in almost(side)]
             forms = (normal(a.right).right, normal(b.right).right)
-            claims.update(dict.fromkeys(claims_of(theorem, case, wanted, (*known, *theirs), labels), forms))
+            claims.update(dict.fromkeys(claims_of(theorem, case, wanted, known, labels, mostly=True), forms))
     except (Unfollowed, Rough) as error:
         return Missing(gradient, f"{error} is not followed")
     return settle(gradient, laws, claims, gradient.op.promises, budget)

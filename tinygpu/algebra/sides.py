@@ -26,8 +26,10 @@ from tinygpu.category.term import (
     fresh,
     negation,
     substitute,
+    tensors,
     variables,
 )
+from tinygpu.record import replace
 
 EXPONENTIALS = ("exp", "exp2")
 MEANT = {
@@ -134,6 +136,44 @@ def above(value: Term) -> Term | None:
             found = above(body)
             return inhabited(axes, guard) if found == TRUE else None
     return None
+
+
+def seldom_nought(value: Term) -> Term | None:
+    """A condition under which a value, in its normal form, is 0 at most on a set of measure 0 of the data; None where none is seen, as of what a maximum or a comparison of data is in, which may be
+    0 on more.
+
+    >>> from tinygpu.category.term import BOOL, Read, text
+    >>> x = Read("x", (Var("j"),), "f32")
+    >>> text(seldom_nought(Fold("sum", (Axis("j", Var("N")),), TRUE, App("mul", (x, x), "f32"), "f32"))), seldom_nought(App("max", (x, Const(0.0, "f32")), "f32"))
+    ('N >= 1', None)
+    """
+    match value:
+        case Const(number):
+            return TRUE if number != 0 else None
+        case Read(_, _, dtype):
+            return TRUE if dtype in FLOATS else None
+        case App("cast", (a,)):
+            return (a >= 1 if not tensors(a) else None) if a.dtype == INDEX else seldom_nought(a) if a.dtype in FLOATS else None
+        case App(op) if op in (*EXPONENTIALS, "sigmoid"):
+            return TRUE
+        case App("neg" | "sqrt" | "rsqrt" | "tanh" | "sin" | "erf", (a,)):
+            return seldom_nought(a)
+        case App("add" | "sub" | "mul" | "div", (a, b)):
+            p, q = seldom_nought(a), seldom_nought(b)
+            return None if p is None or q is None else conjunction(p, q)
+        case App("select", (condition, a, Const(0))) if not tensors(condition):
+            found = seldom_nought(a)
+            return None if found is None else conjunction(condition, found)
+        case Fold("sum", axes, guard, body) if not tensors(guard):
+            first: dict[str, Term] = {a.name: Const(0) for a in axes}
+            found = seldom_nought(body)
+            return None if found is None else conjunction(inhabited(axes, guard), substitute(found, first))
+    return None
+
+
+def almost(side: Side) -> tuple[Side, ...]:
+    """What is enough off a set of measure 0: for what has to be above 0, that it is not below, and not 0."""
+    return (replace(side, kind="root"), replace(side, kind="unequal")) if side.kind == "above" else (side,)
 
 
 def not_below(value: Term) -> bool:
