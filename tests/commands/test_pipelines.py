@@ -114,3 +114,14 @@ def test_it_is_audited_shown_written_and_run(run: Run) -> None:
     code, out, _ = run("run", "up.tgpu", "up", "m=1000")
     assert code == 0 and "up  m=1000" in out and "agrees" in out and "shifts  " not in out.partition("on the CPU")[2]
     assert run("fmt", "up.tgpu", "--check")[0] == 0
+
+
+def test_a_run_of_one_allows_for_what_its_machines_round(run: Run) -> None:
+    op = "op total(y: f32[R, N, K]) -> (s: f32[R]) { s[r] = sum[j, k] y[r, j, k] }\n"
+    machine = "machine sums : total {\n  work grid = (g), block = (t: 32)\n  compute r = (g, t)\n  time j, k\n}\n"
+    inner = "pipeline inner(x: f32[N, R, K]) -> (s: f32[N], t: f32[N]) { s = total(x)\nt = shift(s, 0) }\n"
+    outer = "pipeline outer(x: f32[a, b, c]) -> (s: f32[a], t: f32[a], v: f32[a]) { s, t = inner(x)\nv = shift(t, 0) }\n"
+    Path("sums.tgpu").write_text(OPS + op + machine + inner + outer)
+    for name, sizes in (("inner", "N=30 R=9 K=70"), ("outer", "a=30 b=9 c=70")):
+        _, out, _ = run("run", "sums.tgpu", name, *sizes.split(), "--device", "cpu")
+        assert "agrees at all" in out and "WRONG" not in out, out

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.evaluate import evaluate
-from tinygpu.category.term import Term, variables
+from tinygpu.category.term import Term, substitute, variables
 from tinygpu.commands.compared import Run
 from tinygpu.commands.data import told
 from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
+from tinygpu.model.pipeline import Pipeline
 from tinygpu.program.step import Program
 from tinygpu.record import replace
 
@@ -38,7 +39,23 @@ def runs(
             yield from ((case, name) for case in cases(one.about, programs, usual))
         else:
             machine = Machine(one.about.name, one.about.op, ())
-            yield replace(usual, machine=machine, program=Program(name, machine.op, (), where=machine.op.where)), name
+            called = tuple((programs[m.title, m.op.name], tuple(sizes.items())) for m, sizes in beneath(one.about, None))
+            yield (
+                replace(usual, machine=machine, program=Program(name, machine.op, (), where=machine.op.where), called=called),
+                name,
+            )
+
+
+def beneath(one: Machine | Choice | Pipeline, sizes: Mapping[str, Term] | None) -> Iterator[tuple[Machine, Mapping[str, Term]]]:
+    """The machines that it comes down to, with what their sizes are in those of the one at the top, whose own they are where none are given."""
+    match one:
+        case Pipeline():
+            for call in one.calls:
+                yield from beneath(call.to, {n: substitute(extent, sizes) if sizes else extent for n, extent in call.sizes})
+        case Choice():
+            yield from ((machine, sizes or {}) for machine in one.machines)
+        case _:
+            yield one, sizes or {}
 
 
 def cases(choice: Choice, programs: Mapping[tuple[str, str], Program], usual: Run) -> Iterator[Run]:

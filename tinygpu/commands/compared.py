@@ -17,6 +17,7 @@ from tinygpu.diagnostic import TinygpuError
 from tinygpu.record import dataclass, replace
 
 if TYPE_CHECKING:
+    from tinygpu.category.term import Term
     from tinygpu.model.machine import Machine
     from tinygpu.program.step import Program
 
@@ -38,7 +39,7 @@ NOT_COMPARED = "not compared"
 @dataclass(frozen=True, slots=True)
 class Run:
     """A machine with the program that is run for it, the sizes and the data that it is run on, where, and how many seconds it may take to say what is
-    right."""
+    right; of a pipeline `called` are the programs of the machines that it comes down to, with what their sizes are."""
 
     machine: Machine
     program: Program
@@ -47,6 +48,15 @@ class Run:
     data: Given
     device: str = "cpu"
     limit: float = 120.0
+    called: tuple[tuple[Program, tuple[tuple[str, Term], ...]], ...] = ()
+
+    @property
+    def programs(self) -> list[tuple[Program, dict[str, int]]]:
+        """Whatever runs, each with its sizes."""
+        from tinygpu.category.evaluate import evaluate
+
+        beneath = [(p, {size: int(evaluate(extent, self.sizes)) for size, extent in sizes}) for p, sizes in self.called]
+        return beneath or [(self.program, self.sizes)]
 
 
 def with_sizes(one: Run, usual: int = 0) -> Run:
@@ -136,7 +146,8 @@ def compare_with_equation(one: Run, inputs: dict[str, Any], results: dict[str, A
         sample[name] = np.unravel_index(flat, array.shape) if array.shape else ()
     try:
         with within(one.limit):
-            want, bounds = bounded(op, one.sizes, inputs, sample, chain((one.program,), one.sizes), near((one.program,)))
+            longest = max(chain((program,), sizes) for program, sizes in one.programs)
+            want, bounds = bounded(op, one.sizes, inputs, sample, longest, near(program for program, _ in one.programs))
     except Expired:
         return [], f"{NOT_COMPARED}: to evaluate the equation takes more than {one.limit:g} s; choose smaller sizes, or say --time"
     wrong = compare(op, results, want, sample=sample, bounds=bounds)
