@@ -140,12 +140,14 @@ def above(value: Term) -> Term | None:
 
 def seldom_nought(value: Term) -> Term | None:
     """A condition under which a value, in its normal form, is 0 at most on a set of measure 0 of the data; None where none is seen, as of what a maximum or a comparison of data is in, which may be
-    0 on more.
+    0 on more, or of a difference, which may be one of the same.
 
     >>> from tinygpu.category.term import BOOL, Read, text
     >>> x = Read("x", (Var("j"),), "f32")
     >>> text(seldom_nought(Fold("sum", (Axis("j", Var("N")),), TRUE, App("mul", (x, x), "f32"), "f32"))), seldom_nought(App("max", (x, Const(0.0, "f32")), "f32"))
     ('N >= 1', None)
+    >>> seldom_nought(x - Read("x", (Const(0),), "f32")), seldom_nought(App("cast", (x,), "f16"))
+    (None, None)
     """
     match value:
         case Const(number):
@@ -153,22 +155,50 @@ def seldom_nought(value: Term) -> Term | None:
         case Read(_, _, dtype):
             return TRUE if dtype in FLOATS else None
         case App("cast", (a,)):
-            return (a >= 1 if not tensors(a) else None) if a.dtype == INDEX else seldom_nought(a) if a.dtype in FLOATS else None
+            return (
+                (a >= 1 if not tensors(a) else None)
+                if a.dtype == INDEX
+                else seldom_nought(a)
+                if a.dtype in FLOATS and contains(value.dtype, a.dtype)
+                else None
+            )
         case App(op) if op in (*EXPONENTIALS, "sigmoid"):
             return TRUE
         case App("neg" | "sqrt" | "rsqrt" | "tanh" | "sin" | "erf", (a,)):
             return seldom_nought(a)
-        case App("add" | "sub" | "mul" | "div", (a, b)):
+        case App("mul" | "div", (a, b)):
             p, q = seldom_nought(a), seldom_nought(b)
             return None if p is None or q is None else conjunction(p, q)
+        case App("add" | "sub") if _has_its_own(value):
+            return TRUE
+        case App("add", (a, b)) if not_below(a) and not_below(b):  # else they may cancel, as `x[i]` and `-x[j]` where `i == j`
+            return next((p for p in map(seldom_nought, (a, b)) if p is not None), None)
         case App("select", (condition, a, Const(0))) if not tensors(condition):
             found = seldom_nought(a)
             return None if found is None else conjunction(condition, found)
-        case Fold("sum", axes, guard, body) if not tensors(guard):
+        case Fold("sum", axes, guard, body) if not tensors(guard) and not_below(body):
             first: dict[str, Term] = {a.name: Const(0) for a in axes}
             found = seldom_nought(body)
             return None if found is None else conjunction(inhabited(axes, guard), substitute(found, first))
     return None
+
+
+def _has_its_own(value: Term) -> bool:
+    """Whether a part of a sum is a number of a tensor that the others know nothing of: whatever they are, one number alone makes it 0."""
+    parts = [*_parts(value)]
+    return any(
+        isinstance(p, Read) and p.dtype in FLOATS and all(p.tensor not in tensors(q) for q in (*parts[:n], *parts[n + 1 :]))
+        for n, p in enumerate(parts)
+    )
+
+
+def _parts(value: Term) -> Iterator[Term]:
+    match value:
+        case App("add" | "sub" | "neg", args):
+            for arg in args:
+                yield from _parts(arg)
+        case _:
+            yield value
 
 
 def almost(side: Side) -> tuple[Side, ...]:
