@@ -105,6 +105,19 @@ def test_what_cancels_is_no_difference(shape: str, at: str) -> None:
     assert isinstance(other, Diagnostic) and other.verdict == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("x[i] * 1000", "log(exp(x[i] * 1000))"),
+        ("exp(0 - 1 / x[i])", "exp(0 - 1 / x[i]) * (x[i] / x[i])"),
+        ("1 / log(x[i])", "1 / log(x[i]) * (x[i] / x[i])"),
+    ],
+)
+def test_what_f64_has_not_and_what_has_no_value_is_no_difference(left: str, right: str) -> None:
+    text = f"op a(x: f32[n]) -> (y: f32[n]) where n >= 1 {{ y[i] = {left} }}\nop b(x: f32[n]) -> (y: f32[n]) where n >= 1 {{ y[i] = {right} }}\ntheorem same : a == b\n"
+    assert isinstance(judged(load_text(text).spec.theorems[0]), Proved)
+
+
 def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "same.tgpu"
     spec.write_text(

@@ -42,6 +42,8 @@ DEFECTS = (
     Defect("what saturates changes as it is", "model/adjoint.py", '            case App("cast", _, dtype) if DTYPE[dtype].saturates:', '            case App("cast", _, dtype) if False:', wrong("TG569_a_largest_number")),
     Defect("integers do not wrap under a logarithm", "algebra/sides.py", "above(a) if a.dtype in FLOATS and contains(value.dtype, a.dtype) else None", "above(a)", wrong("TG561_integers_that_wrap")),
     Defect("where much cancels two values are two", "algebra/refute.py", " * F64_OF_F32 if", " * 0.0 if", "tests/algebra/test_theorems.py::test_what_cancels_is_no_difference"),
+    Defect("what has no value is a number of f64", "algebra/refute.py", "reference(op, sizes, inputs, undefined=False)", "reference(op, sizes, inputs)", "tests/algebra/test_theorems.py::test_what_f64_has_not_and_what_has_no_value_is_no_difference"),
+    Defect("what is too large for f64 has no value", "algebra/refute.py", 'over="raise", under="raise"', 'over="ignore"', "tests/algebra/test_theorems.py::test_what_f64_has_not_and_what_has_no_value_is_no_difference"),
     Defect("differences of what goes by steps", "algebra/differences.py", "    if any(map(steps,", "    if not any(map(lambda _: True,", "tests/algebra/test_gradients.py::test_of_what_goes_by_steps_differences_say_nothing"),
     # the prover: a claim that is not asked, or asked of less
     Defect("one store twice is not asked", "obligations/memory.py", "        if p == q and not alone:", "        if p == q:", wrong("TG202_two_threads")),

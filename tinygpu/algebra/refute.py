@@ -16,7 +16,7 @@ import numpy as np
 from tinygpu.category.dtype import EPSILON
 from tinygpu.category.evaluate import number
 from tinygpu.category.number import Array
-from tinygpu.category.term import FLOATS, INDEX, Const, walk
+from tinygpu.category.term import COMPARISONS, FLOATS, INDEX, App, Const, walk
 from tinygpu.diagnostic import Case
 from tinygpu.model.op import Op
 from tinygpu.model.theorem import Theorem
@@ -118,24 +118,47 @@ def _whole(op: Op, inputs: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def _compared(theorem: Theorem, sizes: dict[str, int], inputs: dict[str, Any]) -> Difference | None:
-    """The first element that has two values, where both have one."""
+    """The first element that has two values, or one on the left side alone."""
     try:
         with np.errstate(all="ignore"):
-            a, b = (reference(op, sizes, inputs) for op in (theorem.left, theorem.right))
+            a, b = (_values(op, sizes, inputs) for op in (theorem.left, theorem.right))
     except (IndexError, ZeroDivisionError):
         return None
     for name in a:
-        left, right = (np.asarray(one[name], np.float64) for one in (a, b))
+        left, right = a[name], b[name]
         known = np.isfinite(left)
         scale = 1 + np.abs(np.where(known, left, 0.0))
         apart = known & ~(np.abs(np.where(known, left, 0.0) - np.where(known, right, 0.0)) <= APART * scale)
         for place in (tuple(map(int, at)) for at in np.argwhere(apart)[:PLACES]):
             values = float(left[place]), float(right[place])
+            if not np.isfinite(values[1]) and _beyond_f64(theorem.right, sizes, inputs):
+                continue
             if not abs(values[0] - values[1]) <= sum(
                 _rounded(op, sizes, inputs, name, place) for op in (theorem.left, theorem.right)
             ):
                 return Difference(sizes, inputs, f"{name}[{', '.join(map(str, place))}]", values)
     return None
+
+
+def _beyond_f64(op: Op, sizes: dict[str, int], inputs: dict[str, Any]) -> bool:
+    """Whether a number on the way is too large, or too small, for f64, so that what comes of it says nothing."""
+    try:
+        with np.errstate(all="ignore", over="raise", under="raise"):
+            reference(op, sizes, inputs)
+    except FloatingPointError:
+        return True
+    return False
+
+
+def _values(op: Op, sizes: dict[str, int], inputs: dict[str, Any]) -> dict[str, Array]:
+    """The outputs, not a number where there is no value: also where what has none would decide."""
+    found = {name: np.asarray(value, np.float64) for name, value in reference(op, sizes, inputs, undefined=False).items()}
+    if not any(
+        isinstance(t, App) and t.op in COMPARISONS and t.args[0].dtype in FLOATS for e in op.equations for t in walk(e.value)
+    ):
+        return found
+    other = reference(op, sizes, inputs, undefined=True)
+    return {name: np.where(np.equal(value, np.asarray(other[name], np.float64)), value, np.nan) for name, value in found.items()}
 
 
 def _rounded(op: Op, sizes: dict[str, int], inputs: dict[str, Any], name: str, place: tuple[int, ...]) -> float:
