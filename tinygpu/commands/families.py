@@ -97,11 +97,11 @@ def check_family(path: str, family: Skeleton, budget: int | None = None, limit: 
 
 
 def family_line(one: Proved, width: int) -> str:
-    """`proved   tile : matmul    all M, K, N, and all T >= 1 with T*T <= 1024  (43 obligations; …, 0.31 s)`."""
+    """`proved   tile : matmul    all M, K, N; all T >= 1 with T*T <= 1024 that the hardware allows  (43 obligations, 0.31 s)`."""
     said = f"{one.word:<8} {one.family.heading:<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
-    return f"{said}  {one.sizes}  ({one.obligations} obligations, those of a point are asked at each, {how_long(one)})"
+    return f"{said}  {one.sizes} that the hardware allows  ({one.obligations} obligations, {how_long(one)})"
 
 
 def for_all(family: Skeleton, found: Family) -> str:
