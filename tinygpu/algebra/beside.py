@@ -97,13 +97,8 @@ def claims_of(
         if goal is None or not _speaks(goal) <= sizes:
             ways = [] if goal is None else [goal]
             ways += [_asked(*theirs[key], names) for key, names in _told(side, _positive(side)) if key in theirs]
-            if (
-                mostly
-                and side.kind == "unequal"
-                and (form := _form(side.term)) is not None
-                and (way := seldom_nought(form)) is not None
-            ):
-                ways.append(way)
+            form = _form(side.term) if mostly and side.kind == "unequal" else None
+            ways += [way for way in (seldom_nought(form),) if way is not None] if form is not None else []
             goal = App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else None
         sentence = MEANT[side.kind].format(text(side.term)).replace(MARK, "")
         title = OTHER if side.kind == "always" else "a side of the theorem may have no value where the other one has"
@@ -117,7 +112,9 @@ def _told(side: Side, boxed: bool) -> Iterator[tuple[tuple[str, Term], tuple[str
     """What a side is told by, whatever its indices are called, and these in the order in which they stand there; `boxed`, also that its fold is of something, as of a fold of one number the
     value has forgotten the box."""
     bound = {a.name for a in side.axes}
-    for kind, told in ((side.kind, _form), ("something", _box))[side.kind == "something" :][: 1 + boxed]:
+    by_value = [(side.kind, _form)] if side.kind != "something" else []
+    by_box = [("something", _box)] if side.kind == "something" or boxed else []
+    for kind, told in (*by_value, *by_box):
         if (form := told(side.term)) is not None:
             names = tuple(dict.fromkeys(t.name for t in walk(form) if isinstance(t, Var) and t.name in bound))
             there = told(substitute(side.term, {name: Var(f"%{n}") for n, name in enumerate(names)})) if names else form
