@@ -71,3 +71,19 @@ def test_the_formulas_are_files_named_by_their_hashes() -> None:
     listed = {e.formula for e in read(FILE.read_text()).obligations}
     files = {p.stem: p.read_text() for p in Path("proofs/smt2").glob("*.smt2")}
     assert set(files) == listed and all(name_of(text) == name for name, text in files.items())
+
+
+def test_parts_are_all_of_the_files_and_each_once(run: Run) -> None:
+    for name in ("a", "b", "c"):
+        Path(f"proofs/good/{name}.json").write_text(FILE.read_text())
+    counts = [
+        len(json.loads(run("replay", "proofs", "--quick", "--part", f"{k}/3", "--output-format", "json")[1])["machines"])
+        for k in (1, 2, 3)
+    ]
+    assert sorted(counts) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b"])
+def test_a_part_is_one_of_several(run: Run, text: str) -> None:
+    code, _, err = run("replay", "proofs", "--part", text)
+    assert code == 2 and f"invalid part value: '{text}'" in err

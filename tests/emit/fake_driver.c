@@ -69,7 +69,6 @@ int cuMemGetInfo_v2(size_t *unused, size_t *total) { *unused = *total = (size_t)
 int cuMemsetD8_v2(uintptr_t pointer, unsigned char value, size_t count) { memset((void *)pointer, value, count); return 0; }
 int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t bytes) { note("cuMemcpyHtoD"); memcpy((void *)to, from, bytes); return 0; }
 int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t bytes) { note("cuMemcpyDtoH"); memcpy(to, (void *)from, bytes); return 0; }
-int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, uintptr_t stream) { if (!captured || stream != captured) memcpy((void *)to, (void *)from, bytes); return 0; }
 
 int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, uintptr_t address, const uint64_t *extents, const uint64_t *strides,
                            const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int outside) {
@@ -111,7 +110,22 @@ int cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *s
 int cuKernelGetAttribute(int *value, int attribute, Kernel *kernel, int device) { *value = 0; return 0; }
 
 static void run(Node *n, uintptr_t stream) {
-  if (fake_on_launch) fake_on_launch(n->kernel->code, n->kernel->size, n->kernel->name, n->grid, n->block, n->shared, stream, current, n->values);
+  if (!n->kernel) memcpy((void *)n->values[0], (void *)n->values[1], n->values[2]);
+  else if (fake_on_launch) fake_on_launch(n->kernel->code, n->kernel->size, n->kernel->name, n->grid, n->block, n->shared, stream, current, n->values);
+}
+static int captures(Node *n, uintptr_t stream) { /* whether it is for later, as that stream is captured */
+  if (!capturing || stream != captured) return 0;
+  if (last) last->next = n; else first = n;
+  last = n;
+  return 1;
+}
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, uintptr_t stream) {
+  Node *n = calloc(1, sizeof *n);
+  n->values[0] = to; n->values[1] = from; n->values[2] = bytes;
+  if (captures(n, stream)) return 0;
+  run(n, stream);
+  free(n);
+  return refuses;
 }
 int cuLaunchKernel(Kernel *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    uintptr_t stream, void **parameters, void **extra) {
@@ -125,11 +139,7 @@ int cuLaunchKernel(Kernel *kernel, unsigned gx, unsigned gy, unsigned gz, unsign
     memcpy(to, parameters[k], k < words - maps ? 8 : 128);
     if (k >= words - maps) to += 15;
   }
-  if (capturing && stream == captured) {
-    if (last) last->next = n; else first = n;
-    last = n;
-    return 0;
-  }
+  if (captures(n, stream)) return 0;
   illegal += capturing && stream <= 1 && mode != 2; /* the legacy stream would wait for the one that is captured */
   run(n, stream);
   free(n);

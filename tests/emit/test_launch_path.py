@@ -10,6 +10,11 @@ import pytest
 
 from tests.emit import fake_driver
 from tests.emit.specs_for_launchers import text
+from tests.program.library import unproved
+from tinygpu.algebra.verdict import judged
+from tinygpu.pipeline import load_text, sound
+from tinygpu.proof.choice import Covered
+from tinygpu.proof.pipeline import Linked
 
 OPENING = """
 import ctypes, struct, sys, threading
@@ -33,7 +38,35 @@ def three(device=0, n=1000):
 def folder(tmp_path_factory):
     made = fake_driver.built(tmp_path_factory.mktemp("driver"))
     (made / "saxpy.txt").write_text(text("saxpy"), encoding="utf-8")
+    (made / "chain.txt").write_text(chained(), encoding="utf-8")
     return made
+
+
+CHAIN = """
+op twice(x: f32[n]) -> (y: f32[n]) { y[i] = 2 * x[i] }
+op put(k: f32[n], x: f32[n]) -> (y: f32[n] inplace x) { y[i] = k[i] if i % 2 == 0 else x[i] }
+machine twice_m : twice {
+  work    grid = (g), block = (t: 64)
+  compute i = (g, t)
+}
+machine put_m : put {
+  work grid = (g: ceil(n / 128)), block = (t: 64)
+  program { if g*128 + 2*t < n { y[g*128 + 2*t] = k[g*128 + 2*t] } }
+}
+pipeline both(x: f32[n], k: f32[n]) -> (z: f32[n]) {
+  t = twice(x)
+  u = put(k, t)
+  z = twice(u)
+}
+"""
+
+
+def chained() -> str:
+    """A module with a pipeline, one call of which goes on from what another left."""
+    loaded = load_text(CHAIN, "chain.tgpu")
+    found = [one for one in map(judged, loaded.spec.joined) if isinstance(one, Covered | Linked)]
+    assert len(found) == 1
+    return sound("chain.tgpu", tuple(unproved(loaded.machines)), tuple(found))
 
 
 PACKED = """
@@ -218,6 +251,45 @@ for known in (True, False):
     half = made.runtime._view("f", "h", Packed(64, 4, 16, 4096), "bf16", "[n]", 1)
     assert (half.pointer, half.shape, half.nbytes, half.device) == (4096, (64,), 128, 0)
     sys.modules["ml_dtypes"] = None  # numpy does not know bfloat16 then
+""",
+    # What begins as a value between two calls is copied on the stream, between their kernels: now, or whenever a graph is launched.
+    "a pipeline is captured and goes again": """
+chain = load(open(sys.argv[1].replace("saxpy", "chain"), encoding="utf-8").read(), "chain")
+chain.runtime._Cuda.cubin = made.runtime._Cuda.cubin
+x, k, z, arena = np.zeros(100, np.float32), np.zeros(100, np.float32), np.zeros(100, np.float32), np.zeros(1024 + 64, np.uint8)
+start = -arena.ctypes.data % 64
+t, u = (arena[start + at : start + at + 400].view(np.float32) for at in (0, 512))
+given = [OnGpu((100,), a.ctypes.data) for a in (x, k)]
+kept = dict(out=OnGpu((100,), z.ctypes.data), workspace=OnGpu((1024,), arena.ctypes.data + start, "|u1"), stream=77)
+number, seen = 5, []
+def launched(code, name, blocks, threads, shared, stream, context, values):
+    if not seen:
+        t[:] = number
+    seen.append((name, u[0], u[-1], stream))
+fake.on_launch(5, launched)
+def went():
+    names = [(name, 77) for name in ("twice_m", "put_m", "twice_m")]
+    assert [(name, stream) for name, _, _, stream in seen] == names and all(one[1:3] == (number, number) for one in seen[1:]), seen
+    seen.clear()
+chain.both(*given, **kept)
+went()
+fake.noted()
+driver.cuStreamBeginCapture(77, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
+chain.both(*given, **kept)
+asked = fake.noted()
+assert {*asked} <= {"cuPointerGetAttribute", "cuLaunchKernel", "cuCtxSetCurrent"} and not fake.illegal() and not seen, (asked, seen)
+_, graph = driver.cuStreamEndCapture(77)
+_, ready = driver.cuGraphInstantiate(graph, 0)
+for number in (6, 7):
+    driver.cuGraphLaunch(ready, 77)
+    went()
+fake.library.fake_refuse(1)
+try:
+    chain.both(*given, **kept)
+except RuntimeError as error:
+    assert "CUDA_ERROR" in str(error)
+else:
+    raise AssertionError("what the driver refuses is an error")
 """,
 }
 

@@ -20,6 +20,7 @@ from tinygpu.recheck import Agreement, Disagreement
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed
+    from tinygpu.commands.subjects import Part
 
 EXAMPLE = "tinygpu replay proofs/"
 MISSING = "cvc5 is not installed, so only z3 proved these again; get it with: pip install 'tinygpu[replay]'"
@@ -31,20 +32,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proofs", default="proofs", metavar="FOLDER", help="where the certificates of specs lie (proofs)")
     add_jobs(parser, "how many processes (one for each core)")
     parser.add_argument("--quick", action="store_true", help="without runs on real numbers")
+    of = "only that part of the files, of several that together are all: for several machines, or one after another"
+    parser.add_argument("--part", type=part, metavar="K/N", help=of)
     parser.add_argument("--strict", action="store_true", help="fail too where nothing is small enough to be run")
     add_format(parser)
+
+
+def part(text: str) -> Part:
+    """`3/10`. Raises ValueError, which argparse makes a message of."""
+    from tinygpu.commands.subjects import Part
+
+    one, several = map(int, text.split("/"))
+    if not 1 <= one <= several:
+        raise ValueError(text)
+    return Part(one, several)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tinygpu.commands.again import failures, replay_all
     from tinygpu.commands.modules import validated
-    from tinygpu.commands.subjects import subjects
+    from tinygpu.commands.subjects import WHOLE, subjects
     from tinygpu.recheck.solve import cvc5_module
 
     style = arguments.output_format
     with Progress() as now:
         now("reading")
-        found = subjects(arguments.paths, Path(arguments.proofs), arguments.machine)
+        found = subjects(arguments.paths, Path(arguments.proofs), arguments.machine, arguments.part or WHOLE)
         replayed = replay_all(found, arguments.jobs, not arguments.quick, now)
         now("reading kernels")
         kernels = validated(found)

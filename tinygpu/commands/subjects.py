@@ -47,13 +47,32 @@ class Subject:
     module: str = field(default="", repr=False)
 
 
-def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str]) -> tuple[Subject, ...]:
-    """`paths → subjects`. Raises TinygpuError with all that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several parts, whose union is the whole.
+
+    >>> [Part(one, 3).of(["a", "b", "c", "d"]) for one in (1, 2, 3)]
+    [['a', 'd'], ['b'], ['c']]
+    """
+
+    one: int
+    several: int
+
+    def of(self, every: Sequence[str]) -> Sequence[str]:
+        """The files of the part: each of them is in one part, and parts are alike in size."""
+        return every[self.one - 1 :: self.several]
+
+
+WHOLE = Part(1, 1)
+
+
+def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str], part: Part = WHOLE) -> tuple[Subject, ...]:
+    """`paths → subjects`, those of that part of each path's files. Raises TinygpuError with all that cannot be read."""
     found: list[Subject] = []
     problems: list[Diagnostic] = []
     for path in paths:
         try:
-            for file in files(path):
+            for file in part.of(files(path)):
                 found += [
                     s for s in of_file(file, proofs) if not names or {s.machine, s.machine.partition("[")[0], s.op} & {*names}
                 ]

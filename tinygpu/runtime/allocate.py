@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygpu.runtime.cuda import _stream_of
-from tinygpu.runtime.views import _HELD, _OTHERS, _fail, _View, _view
+from tinygpu.runtime.cuda import _context, _stream_of
+from tinygpu.runtime.views import _HELD, _OTHERS, _driver, _fail, _View, _view
 
 _LINE = 64  # bytes
 _MANY = 1 << 14
@@ -91,21 +91,34 @@ _PLACED: dict[str, Any] = {}  # what numpy has of each dtype that was met
 
 
 def _copied(function: str, made: _View, source: _View, stream: Any) -> None:
-    """An output that goes on from an input begins as it: nothing to do where they are one array."""
+    """An output that goes on from an input begins as it: nothing to do where they are one array. Of elements that lie apart their library knows where."""
     if made.pointer == source.pointer or not made.nbytes:
         return
     if made.device < 0:
         made.base[...] = source.base
-    elif made.family == "torch":
+    elif made.steps is None is source.steps:
+        _moved(function, made, source, _stream_of(function, stream, made, source))
+    elif made.family == source.family == "torch":
         with _current(sys.modules["torch"].cuda, function, stream, made):
             made.owner.copy_(source.owner)
     elif made.family == "cupy":
         with _current(sys.modules["cupy"].cuda, function, stream, made):
             made.owner[...] = sys.modules["cupy"].asarray(source.owner)
-    elif made.family in ("numba", "numba_cuda") and source.family == made.family and made.steps is None is source.steps:
-        made.owner.copy_to_device(source.owner, stream=stream or 0)
     else:
         _fail(TypeError, "TG811", function, f"{made.name} cannot begin as {source.name}: pass {source.name} itself as out=")
+
+
+def _moved(function: str, made: Any, source: Any, stream: int) -> None:
+    """The bytes of one dense array to another of the same GPU, on a stream, without waiting; a graph that captures the stream holds it."""
+    driver = _driver()
+    _, before = driver.cuCtxGetCurrent()
+    driver.cuCtxSetCurrent(_context(function, made.device))
+    try:
+        (error,) = driver.cuMemcpyDtoDAsync(made.pointer, source.pointer, made.nbytes, stream or 1)
+    finally:
+        driver.cuCtxSetCurrent(before)
+    if error:
+        _fail(RuntimeError, "TG815", function, f"the driver does not copy {source.name} to {made.name}: {error.name}")
 
 
 def _current(library: Any, function: str, stream: Any, like: _View) -> Any:

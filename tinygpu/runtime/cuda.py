@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import importlib
 import itertools
@@ -65,6 +66,17 @@ def _memory(number: Any, dtype: str) -> Any:
     if dtype == "bf16":
         return np.uint16(int(np.float32(number).view(np.uint32)) >> 16)
     return np.uint8(number) if dtype == "bool" else number
+
+
+@functools.cache
+def _context(function: str, device: int) -> Any:
+    """What a GPU's work is done in, held for good."""
+    driver = _driver()
+    driver.cuInit(0)
+    status, context = driver.cuDevicePrimaryCtxRetain(device)
+    if int(status):
+        _fail(RuntimeError, "TG815", function, f"GPU {device} cannot be used: {status.name}")
+    return context
 
 
 def _need_cuda(function: str, library: str) -> None:
@@ -213,10 +225,7 @@ class _Cuda:
         is held for good: what loads it for us lets go of it when its thread ends."""
         from cuda.core import ObjectCode
 
-        driver = _driver()
-        status, context = driver.cuDevicePrimaryCtxRetain(device.device_id)
-        if int(status):
-            _fail(RuntimeError, "TG815", self.name, f"GPU {device.device_id} cannot be used: {status.name}")
+        driver, context = _driver(), _context(self.name, device.device_id)
         _, before = driver.cuCtxGetCurrent()
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         _, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
