@@ -77,7 +77,7 @@ def test_parts_are_all_of_the_files_and_each_once(run: Run) -> None:
     for name in ("a", "b", "c"):
         Path(f"proofs/good/{name}.json").write_text(FILE.read_text())
     counts = [
-        len(json.loads(run("replay", "proofs", "--quick", "--part", f"{k}/3", "--output-format", "json")[1])["machines"])
+        len(json.loads(run("replay", "proofs", "--quick", "--shard", f"{k}/3", "--output-format", "json")[1])["machines"])
         for k in (1, 2, 3)
     ]
     assert sorted(counts) == [1, 1, 2]
@@ -85,5 +85,5 @@ def test_parts_are_all_of_the_files_and_each_once(run: Run) -> None:
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b"])
 def test_a_part_is_one_of_several(run: Run, text: str) -> None:
-    code, _, err = run("replay", "proofs", "--part", text)
-    assert code == 2 and f"invalid part value: '{text}'" in err
+    code, _, err = run("replay", "proofs", "--shard", text)
+    assert code == 2 and f"invalid shard value: '{text}'" in err

@@ -20,7 +20,7 @@ from tinygpu.recheck import Agreement, Disagreement
 
 if TYPE_CHECKING:
     from tinygpu.commands.again import Replayed
-    from tinygpu.commands.subjects import Part
+    from tinygpu.commands.subjects import Shard
 
 EXAMPLE = "tinygpu replay proofs/"
 MISSING = "cvc5 is not installed, so only z3 proved these again; get it with: pip install 'tinygpu[replay]'"
@@ -33,19 +33,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_jobs(parser, "how many processes (one for each core)")
     parser.add_argument("--quick", action="store_true", help="without runs on real numbers")
     of = "only that part of the files, of several that together are all: for several machines, or one after another"
-    parser.add_argument("--part", type=part, metavar="K/N", help=of)
+    parser.add_argument("--shard", type=shard, metavar="K/N", help=of)
     parser.add_argument("--strict", action="store_true", help="fail too where nothing is small enough to be run")
     add_format(parser)
 
 
-def part(text: str) -> Part:
+def shard(text: str) -> Shard:
     """`3/10`. Raises ValueError, which argparse makes a message of."""
-    from tinygpu.commands.subjects import Part
+    from tinygpu.commands.subjects import Shard
 
     one, several = map(int, text.split("/"))
     if not 1 <= one <= several:
         raise ValueError(text)
-    return Part(one, several)
+    return Shard(one, several)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     style = arguments.output_format
     with Progress() as now:
         now("reading")
-        found = subjects(arguments.paths, Path(arguments.proofs), arguments.machine, arguments.part or WHOLE)
+        found = subjects(arguments.paths, Path(arguments.proofs), arguments.machine, arguments.shard or WHOLE)
         replayed = replay_all(found, arguments.jobs, not arguments.quick, now)
         now("reading kernels")
         kernels = validated(found)

@@ -48,10 +48,10 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Shard:
     """One of several parts, whose union is the whole.
 
-    >>> [Part(one, 3).of(["a", "b", "c", "d"]) for one in (1, 2, 3)]
+    >>> [Shard(one, 3).of(["a", "b", "c", "d"]) for one in (1, 2, 3)]
     [['a', 'd'], ['b'], ['c']]
     """
 
@@ -63,16 +63,16 @@ class Part:
         return every[self.one - 1 :: self.several]
 
 
-WHOLE = Part(1, 1)
+WHOLE = Shard(1, 1)
 
 
-def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str], part: Part = WHOLE) -> tuple[Subject, ...]:
+def subjects(paths: Sequence[str], proofs: Path, names: Sequence[str], shard: Shard = WHOLE) -> tuple[Subject, ...]:
     """`paths → subjects`, those of that part of each path's files. Raises TinygpuError with all that cannot be read."""
     found: list[Subject] = []
     problems: list[Diagnostic] = []
     for path in paths:
         try:
-            for file in part.of(files(path)):
+            for file in shard.of(files(path)):
                 found += [
                     s for s in of_file(file, proofs) if not names or {s.machine, s.machine.partition("[")[0], s.op} & {*names}
                 ]
