@@ -13,11 +13,27 @@ from itertools import pairwise
 from math import gcd
 from operator import add
 
+from tinygpu.category.evaluate import evaluate
 from tinygpu.category.inverse import undone
 from tinygpu.category.linear import Polynomial, as_written, divide, number, plus, polynomial, scaled, solve, term_of, times
 from tinygpu.category.regroup import HIGH, halved, listed, merged, numbered, turned
-from tinygpu.category.term import INDEX, App, Axis, Const, Term, Var, conjuncts, reads, substitute, variables
+from tinygpu.category.term import (
+    INDEX,
+    App,
+    Axis,
+    Const,
+    Fold,
+    Read,
+    Term,
+    Var,
+    conjuncts,
+    reads,
+    substitute,
+    variables,
+    walk,
+)
 
+FEW = 32  # numbers of an axis that are tried
 BELOW = "below "  # the digit below those of a range; no name of a program ends so
 
 
@@ -261,11 +277,17 @@ def _from_ranges(guard: Term, axes: dict[str, Axis], known: dict[str, Term]) -> 
 
 
 def _from_guard(name: str, guard: Term, known: dict[str, Term], unknown: set[str]) -> Term:
-    """What a guard says that an axis equals, in terms of what is known; else 0."""
+    """What a guard says that an axis equals, in terms of what is known; else the least number, mostly 0, that it lets an axis be.
+
+    >>> from tinygpu.category.term import equal, negation
+    >>> [_from_guard("h", guard, {}, set()) for guard in (Var("h") >= 3, negation(equal(Var("h"), 0)), Var("n") >= 3)]
+    [Const(value=3, dtype='index'), Const(value=1, dtype='index'), Const(value=0, dtype='index')]
+    """
     for part in conjuncts(guard):
         match part:
             case App("eq", (a, b)):
                 point = solve(a, b, name)
                 if point is not None and not variables(point) & unknown:
                     return substitute(point, known)
-    return Const(0)
+    alone = [p for p in conjuncts(guard) if variables(p) == {name} and not any(isinstance(t, Read | Fold) for t in walk(p))]
+    return Const(next((k for k in range(FEW) if all(evaluate(p, {name: k}) for p in alone)), 0))

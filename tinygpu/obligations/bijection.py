@@ -31,11 +31,14 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     equal,
+    exchange,
+    negation,
+    outside,
     substitute,
     variables,
     walk,
 )
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 FEW = 4  # digits of an image, two of which are no question for a solver
 PRIME = "~"  # marks the second of two points; no name of a program or of an earlier iteration ends in it
@@ -59,11 +62,29 @@ class Part:
         axes = tuple(Axis(a.name + suffix, substitute(a.extent, names), a.sort, a.span) for a in self.axes)
         return Part(axes, tuple(substitute(g, names) for g in self.guard), tuple(substitute(t, names) for t in self.terms))
 
+    def branches(self) -> Iterator[Part]:
+        """The arrow on each side of the choices in its terms, which is a formula that can be turned round.
+
+        >>> from tinygpu.category.term import select, text
+        >>> i, n = Var("i"), Var("n")
+        >>> ends = Part((Axis("i", n * 2),), (), (select(i < n, i, n * 3 - 1 - i),))
+        >>> [(text(*branch.guard), text(*branch.terms)) for branch in ends.branches()]
+        [('i < n', 'i'), ('not i < n', 'n*3 - 1 - i')]
+        """
+        choice = next((t for term in self.terms for t in outside(term) if isinstance(t, App) and t.op == "select"), None)
+        if choice is None:
+            yield self
+            return
+        condition, then, otherwise = choice.args
+        for side, chosen in ((condition, then), (negation(condition), otherwise)):
+            terms = tuple(exchange(term, {choice: chosen}) for term in self.terms)
+            yield from replace(self, guard=(*self.guard, side), terms=terms).branches()
+
 
 def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, Term], promises: tuple[Term, ...] = ()) -> Term:
     """The goal that `target` is reached: by the witness of one of the parts."""
     ways = []
-    for part in parts:
+    for part in (branch for one in parts for branch in one.branches()):
         witness = preimage(part.terms, part.axes, target, conjunction(*part.guard), promises)
         inside = [substitute(within(Var(a.name), a.extent), witness) for a in part.axes]
         guard = [substitute(of_image(g, part, target), witness) for g in needed(part)]
