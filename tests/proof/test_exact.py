@@ -70,6 +70,16 @@ def test_what_is_too_large_for_fractions_is_run_in_doubles_that_know_how_far_the
     assert replay(program(COPY, "s[ROW] = (x[ROW] + 1e20) - 1e20"), sizes) is None  # nor do balls know
 
 
+def test_what_was_seen_is_confirmed_where_no_more_runs_are_left() -> None:
+    sizes, much = {"R": 5000}, 1 << 27
+    right, wrong = (program(COPY, f"s[ROW] = x[ROW] {guard}") for guard in ("", "if ROW < 4999 else 0"))
+    left = [much]
+    assert replay(right, sizes, work=left) is None
+    enough = [much - left[0] + 1]  # for one run
+    assert isinstance(replay(wrong, sizes, work=enough), Mismatch)
+    assert replay(wrong, sizes, work=[(much - left[0]) // 2]) is None
+
+
 def test_where_the_equation_is_undefined_any_value_may_stand() -> None:
     made = program("op f(x: f32[R]) -> (s: f32[R]) { s[r] = log(x[r] - x[r]) }", "s[ROW] = 7")
     inputs = random_inputs(made.op, {"R": 3})

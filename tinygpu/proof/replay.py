@@ -22,7 +22,7 @@ from tinygpu.obligations.obligation import Obligation
 from tinygpu.program.step import Program
 from tinygpu.proof.confirm import confirmed, is_nothing, operands
 from tinygpu.record import dataclass, replace
-from tinygpu.simulate.exact import enclosed
+from tinygpu.simulate.exact import SLOWER, enclosed
 from tinygpu.simulate.fault import (
     Divergent,
     DivisionByZero,
@@ -161,6 +161,7 @@ def replay(
         return None
     if work:
         work[0] -= min(points, REFERRED)
+    left = work[0] if work else 0
     try:
         drawn = edge_inputs if edge else ends_inputs if ends else rising_inputs if rising else random_inputs
         inputs = drawn(program.op, sizes, seed)
@@ -173,6 +174,8 @@ def replay(
     if not rising and (
         isinstance(found, Mismatch) or (found and all(isinstance(fault, HoldsViolated | NeverStored) for fault in found))
     ):
+        if work:  # what was seen is confirmed, also where less is left than such a run takes
+            work[0] = max(work[0], SLOWER * (left - work[0] + 1))
         found = trial.exactly(found)
     return (_in_program(program, _telling(found)) if found else None) if isinstance(found, tuple) else found
 
