@@ -74,7 +74,8 @@ def left_out(item: pytest.Item) -> bool:
     """Whether a test is none of this run."""
     if item.get_closest_marker("night"):
         return True
-    return item.get_closest_marker("sampled") is not None and not drawn(item.nodeid.partition("[")[2].rstrip("]"))
+    test, _, name = item.nodeid.partition("[")
+    return item.get_closest_marker("sampled") is not None and not drawn(name.rstrip("]"), test)
 
 
 def every(config: pytest.Config) -> bool:
@@ -95,9 +96,9 @@ def turn() -> int:
     return int(counted.stdout or 0) % PARTS
 
 
-def drawn(name: str) -> bool:
-    """Whether what is sampled and called so is of this run."""
-    return name in SHAPES or crc32(name.encode()) % PARTS == turn()
+def drawn(name: str, test: str) -> bool:
+    """Whether what is sampled and called so is of this run: of each test another tenth, so that no run has all that takes long."""
+    return name in SHAPES or crc32(f"{test} {name}".encode()) % PARTS == turn()
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def share(request: pytest.FixtureRequest) -> Share:
 
     def some(named: Iterable[Named]) -> list[Named]:
         every = request.config.getoption("--all")
-        return [one for number, one in enumerate(named) if every or not number or drawn(one.name)]
+        return [one for number, one in enumerate(named) if every or not number or drawn(one.name, request.node.nodeid)]
 
     return some
 
@@ -114,7 +115,7 @@ def share(request: pytest.FixtureRequest) -> Share:
 @pytest.fixture
 def whole(request: pytest.FixtureRequest) -> Whole:
     """`whole(name)`: whether what is called so is looked at as long as in a night, or only as long as it takes to see that nothing is wrong at once."""
-    return lambda name: every(request.config) or drawn(name)
+    return lambda name: every(request.config) or drawn(name, request.node.nodeid)
 
 
 @pytest.fixture
