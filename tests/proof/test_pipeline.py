@@ -70,6 +70,14 @@ INPUTS = "x: f32[T, D], g: f32[D], V: f32[D, H], W: f32[H, D]"
 WHERE = " where D >= 1, H >= 1"
 
 
+def test_what_is_promised_of_data_stands_in_the_verdict() -> None:
+    more = """op root(x: f32[N]) -> (y: f32[N]) where all[i] (x[i] >= 0) { y[i] = sqrt(x[i]) }
+machine roots : root { work grid = (g), block = (t: 32)
+  compute i = (g, t) }"""
+    made = whole("y = root(x)", inputs="x: f32[T]", outputs="y: f32[T]", more=more)
+    assert made.sizes == "all T, assuming all[i < T] (x[i] >= 0)"
+
+
 def test_a_pipeline_is_the_op_that_its_calls_are_and_own_names_give_way() -> None:
     op = whole(*MIXER, inputs=INPUTS, where=WHERE).op
     lines = {e.target: f"{e.target}[{', '.join(a.name for a in e.axes)}] = {text(e.value)}" for e in op.equations}

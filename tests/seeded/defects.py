@@ -99,6 +99,8 @@ DEFECTS = (
     Defect("the first case is taken always", "runtime/choose.py", "        if number < len(cases):", "        if number > len(cases):", "tests/emit/test_choice.py"),
     Defect("any cases are read", "validate/joined.py", "    compared(found, table_of(wanted))\n", "", "tests/emit/test_choice.py"),
     # pipelines: a claim that is not asked, places that overlap, another array, and a name that is taken
+    Defect("what is made may have a negative extent", "obligations/pipeline.py", "any(min(polynomial(t).values(), default=0) < 0 for t in walk(extent))", "min(polynomial(extent).values(), default=0) < 0", wrong("TG556_a_negative_size")),
+    Defect("a pipeline may be for nothing", "obligations/pipeline.py", "    yield from possible(", "    () and (", wrong("TG511_a_pipeline")),
     Defect("calls may have any extents", "obligations/pipeline.py", "        if polynomial(wanted) != polynomial(there):", "        if polynomial(wanted) == polynomial(there):", wrong("TG555_two_sizes")),
     Defect("a pipeline may call anybody anywhere", "obligations/pipeline.py", "        if part not in known:", "        if part in known:", wrong("TG556_a_precondition")),
     Defect("a value is forgotten when it is read last", "derive/arena.py", "        return self.first <= other.last and other.first <= self.last", "        return self.first < other.last and other.first < self.last", "tests/proof/test_pipeline.py"),
