@@ -109,8 +109,10 @@ def line(one: Believed, width: int) -> str:
     said = f"{one.word:<8} {heading(one.theorem):<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
+    from tinygpu.proof.summary import stated_for
+
     laws, obligations = one.counts
-    return f"{said}  {one.theorem.sizes}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {how_long(one)})"
+    return f"{said}  {stated_for(one.theorem)}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {how_long(one)})"
 
 
 def reasons(one: Believed) -> list[str]:
