@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.program.library import proof_of, shipped
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.assumed import numerics_of
 from tinygpu.proof.axioms import AXIOMS
+from tinygpu.proof.certificate import read
+from tinygpu.record import replace
 
 
 def test_every_axiom_has_a_source() -> None:
@@ -97,3 +101,14 @@ def test_the_ledger_as_data(run: Callable[..., tuple[int, str, str]]) -> None:
     (row,) = found["machines"]
     assert code == 0 and (row["one_solver_only"] == [] or "by z3" in row["one_solver_only"][0])
     assert row["outputs"] == {"z": "in order"} and row["run"] is True and found["trusted_by_all"]
+
+
+def test_a_certificate_is_taken_at_its_word_and_that_is_said(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """One that lists less than its program needs is a certificate to whoever asks nothing again."""
+    whole = read((ROOT / "proofs/saxpy/saxpy_scalar.json").read_text(encoding="utf-8"))
+    forged = tmp_path / "saxpy_scalar.json"
+    forged.write_text(replace(whole, obligations=whole.obligations[:3]).text(), encoding="utf-8")
+    code, out, _ = run("audit", str(forged))
+    assert code == 0 and "as its certificate says" in out and "1 are taken from certificates at their word" in out
+    code, out, err = run("audit", str(forged), "--replay")
+    assert code == 3 and "the certificate of saxpy_scalar is not one of its program" in err and "at their word" not in out
