@@ -12,8 +12,9 @@ from tests.conftest import ROOT
 from tests.program.library import proof_of, shipped
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.assumed import numerics_of
-from tinygpu.proof.axioms import AXIOMS
+from tinygpu.proof.axioms import AXIOMS, axioms
 from tinygpu.proof.certificate import read
+from tinygpu.proof.summary import sizes
 from tinygpu.record import replace
 
 
@@ -93,6 +94,21 @@ def test_sums_of_floats_by_atomics_and_functions_are_said() -> None:
     assert numerics_of(shipped("dot", "dot_atomic")).atomic
     assert not numerics_of(shipped("histogram", "histogram_atomic")).atomic
     assert "exp" in numerics_of(shipped("online_softmax", "attend_thread[op=attend]")).functions
+
+
+@pytest.mark.parametrize("name", ["my_mma", "mma_m16n8k16"])  # also by the name of one that is shipped
+def test_an_instruction_that_a_spec_declares_is_believed_and_that_is_said(name: str) -> None:
+    page = (ROOT / "docs/language.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in page.split("```tgpu\n")[1:]]
+    (own,) = (block for block in blocks if block.startswith("instruction my_mma"))
+    (use,) = (block for block in blocks if "machine half_warp : " in block)
+    in_turn = own.replace("in (s, r, u)", "in (r, s, u)").replace("my_mma", name)  # no hardware has registers in this order
+    machine = load_text(in_turn + use.replace("mma_m16n8k16", name)).machines[0]
+    said = sizes(program(machine))
+    assert said == f"all M, K, N, where {name} does what its declaration says"
+    assert "declared instruction" in axioms(program(machine))
+    shipped_one = program(load_text(use).machines[0])
+    assert sizes(shipped_one) == "all M, K, N" and "declared instruction" not in axioms(shipped_one)
 
 
 def test_the_ledger_as_data(run: Callable[..., tuple[int, str, str]]) -> None:

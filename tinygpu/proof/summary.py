@@ -16,6 +16,7 @@ from tinygpu.obligations.values import where_defined
 from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import numerics_of
+from tinygpu.proof.axioms import own_instructions
 from tinygpu.proof.certificate import program_text, sha
 from tinygpu.proof.kernel import Proof
 from tinygpu.proof.pipeline import taken_for_numbers
@@ -33,6 +34,10 @@ def sizes(program: Program) -> str:
     'all M, N with M >= 1'
     """
     partial = ", wherever the equation has a value" if where_defined(program.op) else ""
+    if own := own_instructions(program):
+        partial += (
+            f", where {' and '.join(own)} {'do what their declarations say' if len(own) > 1 else 'does what its declaration says'}"
+        )
     if not program.op.sizes:
         return f"its one size{partial}"
     where = f" with {' and '.join(map(text, program.where))}" if program.where else ""
