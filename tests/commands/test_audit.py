@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.program.library import proof_of, shipped
 from tinygpu.pipeline import load_text, program
 from tinygpu.proof.assumed import numerics_of
-from tinygpu.proof.axioms import AXIOMS
+from tinygpu.proof.axioms import AXIOMS, axioms
+from tinygpu.proof.certificate import read
+from tinygpu.proof.summary import sizes
+from tinygpu.record import replace
 
 
 def test_every_axiom_has_a_source() -> None:
@@ -91,9 +96,35 @@ def test_sums_of_floats_by_atomics_and_functions_are_said() -> None:
     assert "exp" in numerics_of(shipped("online_softmax", "attend_thread[op=attend]")).functions
 
 
+@pytest.mark.parametrize("name", ["my_mma", "mma_m16n8k16"])  # also by the name of one that is shipped
+def test_an_instruction_that_a_spec_declares_is_believed_and_that_is_said(name: str) -> None:
+    page = (ROOT / "docs/language.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in page.split("```tgpu\n")[1:]]
+    (own,) = (block for block in blocks if block.startswith("instruction my_mma"))
+    (use,) = (block for block in blocks if "machine half_warp : " in block)
+    in_turn = own.replace("in (s, r, u)", "in (r, s, u)").replace("my_mma", name)  # no hardware has registers in this order
+    machine = load_text(in_turn + use.replace("mma_m16n8k16", name)).machines[0]
+    said = sizes(program(machine))
+    assert said == f"all M, K, N, where {name} does what its declaration says"
+    assert "declared instruction" in axioms(program(machine))
+    shipped_one = program(load_text(use).machines[0])
+    assert sizes(shipped_one) == "all M, K, N" and "declared instruction" not in axioms(shipped_one)
+
+
 def test_the_ledger_as_data(run: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = run("audit", "specs/saxpy.tgpu", "--machine", "saxpy_scalar", "--replay", "--output-format", "json")
     found = json.loads(out)
     (row,) = found["machines"]
     assert code == 0 and (row["one_solver_only"] == [] or "by z3" in row["one_solver_only"][0])
     assert row["outputs"] == {"z": "in order"} and row["run"] is True and found["trusted_by_all"]
+
+
+def test_a_certificate_is_taken_at_its_word_and_that_is_said(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """One that lists less than its program needs is a certificate to whoever asks nothing again."""
+    whole = read((ROOT / "proofs/saxpy/saxpy_scalar.json").read_text(encoding="utf-8"))
+    forged = tmp_path / "saxpy_scalar.json"
+    forged.write_text(replace(whole, obligations=whole.obligations[:3]).text(), encoding="utf-8")
+    code, out, _ = run("audit", str(forged))
+    assert code == 0 and "as its certificate says" in out and "1 are taken from certificates at their word" in out
+    code, out, err = run("audit", str(forged), "--replay")
+    assert code == 3 and "the certificate of saxpy_scalar is not one of its program" in err and "at their word" not in out

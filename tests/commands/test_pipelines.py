@@ -55,6 +55,21 @@ def test_each_has_a_verdict_of_its_own(run: Run) -> None:
     assert code == 0 and "there is room for y" in out
 
 
+def test_that_calls_fit_says_nothing_of_whom_they_call(run: Run) -> None:
+    """Asked for by its name a pipeline, or a choice, is asked for with its machines; and so is its certificate."""
+    chosen = "\nmachine doubles : add {\n  work    grid = (g), block = (t: 64)\n  compute i = (g, t)\n}\n\nchoice either : add {\n  adds where n < 9\n  doubles where n >= 9\n}\n"
+    outer = "\npipeline outer(x: f32[m]) -> (u: f32[m]) {\n  y = up(x)\n  u = shift(y, 1)\n}\n"
+    wrong = "machine adds : add {\n  work    grid = (g: ceil(n / 32)), block = (t: 32)\n  program { z[g*32 + t] = x[g*32 + t] if g*32 + t < n }\n}\n"
+    text = OPS[: OPS.index("machine adds")] + wrong + chosen + RIGHT.replace("add(x, y)", "add(x, y) by adds") + outer
+    Path("wrong.tgpu").write_text(text)
+    assert run("check", "wrong.tgpu", "--certify", "proofs")[0] == 1
+    for name in ("up", "outer", "either"):
+        code, out, _ = run("check", "wrong.tgpu", "--machine", name)
+        assert code == 1 and "refuted  adds" in out and ("proved   up : " in out) == (name != "either")
+        code, _, err = run("replay", f"proofs/wrong/{name}.json", "--quick")
+        assert code == 1 and "a solver has a counterexample to body (TG502)" in err
+
+
 def test_as_data(run: Run) -> None:
     code, out, _ = run("check", "down.tgpu", "--output-format", "json")
     found = json.loads(out)

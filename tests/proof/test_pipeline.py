@@ -18,6 +18,7 @@ from tinygpu.obligations.pipeline import claims_of_pipeline
 from tinygpu.pipeline import believed, load_text
 from tinygpu.proof.kernel import Theorem, discharge
 from tinygpu.proof.pipeline import Linked, keeps, linked, looked_at
+from tinygpu.proof.summary import stated_for
 from tinygpu.record import replace
 from tinygpu.simulate.reference import reference
 from tinygpu.syntax.format import format_file
@@ -68,6 +69,54 @@ def whole(*calls: str, inputs: str, outputs: str = "y: f32[T, D]", where: str = 
 MIXER = ("s = scale(x, g, 1.5)", "h = product(s, V)", "r = product(h, W)", "y = add(x, r)")
 INPUTS = "x: f32[T, D], g: f32[D], V: f32[D, H], W: f32[H, D]"
 WHERE = " where D >= 1, H >= 1"
+
+
+def test_what_is_promised_of_data_stands_in_the_verdict() -> None:
+    more = """op root(x: f32[N]) -> (y: f32[N]) where all[i] (x[i] >= 0) { y[i] = sqrt(x[i]) }
+machine roots : root { work grid = (g), block = (t: 32)
+  compute i = (g, t) }"""
+    made = whole("y = root(x)", inputs="x: f32[T]", outputs="y: f32[T]", more=more)
+    assert made.sizes == "all T, assuming all[i < T] (x[i] >= 0)"
+
+
+MASKED = """op most(x: f32[R, N]) -> (m: f32[R]) { m[r] = max[j] x[r, j] }
+op told(m: f32[R], v: f32[R]) -> (y: f32[R]) { y[r] = v[r] if m[r] + 1 > m[r] else 7 }
+machine mosts : most { work grid = (g), block = (t: 32)
+  compute r = (g, t)
+  time j }
+machine tolds : told {
+  work grid = (g: ceil(R / 32)), block = (t: 32)
+  program { y[g*32 + t] = v[g*32 + t] if g*32 + t < R }
+}"""
+
+
+@pytest.mark.parametrize(
+    "where, calls, said",
+    [
+        ("", ("m = most(x)", "y = told(m, v)"), "all T, D, where m is a number"),  # else y is 7, and what tolds stores is v
+        (" where D >= 1", ("m = most(x)", "y = told(m, v)"), "all T, D with D >= 1"),
+        ("", ("y = inner(x, v)",), "all T, D, where m of inner is a number"),
+    ],
+)
+def test_what_stands_between_calls_is_said_to_be_numbers_where_it_may_be_none(
+    where: str, calls: tuple[str, ...], said: str
+) -> None:
+    inner = "\npipeline inner(x: f32[T, D], v: f32[T]) -> (y: f32[T]) { m = most(x)\n  y = told(m, v) }"
+    made = whole(
+        *calls, inputs="x: f32[T, D], v: f32[T]", outputs="y: f32[T]", where=where, more=MASKED + inner * ("inner" in said)
+    )
+    assert isinstance(linked(made), Linked) and stated_for(made) == said
+
+
+def test_where_one_has_no_value_is_said_too() -> None:
+    more = """op root(x: f32[N]) -> (y: f32[N]) { y[i] = sqrt(x[i]) }
+op least(y: f32[N], x: f32[N]) -> (z: f32[N]) { z[i] = y[i] if x[i] > 0 else 0 }
+machine roots : root { work grid = (g), block = (t: 32)
+  compute i = (g, t) }
+machine leasts : least { work grid = (g), block = (t: 32)
+  compute i = (g, t) }"""
+    made = whole("s = root(x)", "y = least(s, x)", inputs="x: f32[T]", outputs="y: f32[T]", more=more)
+    assert stated_for(made) == "all T, where s is a number, wherever the equation has a value"
 
 
 def test_a_pipeline_is_the_op_that_its_calls_are_and_own_names_give_way() -> None:

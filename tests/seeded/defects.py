@@ -99,6 +99,13 @@ DEFECTS = (
     Defect("the first case is taken always", "runtime/choose.py", "        if number < len(cases):", "        if number > len(cases):", "tests/emit/test_choice.py"),
     Defect("any cases are read", "validate/joined.py", "    compared(found, table_of(wanted))\n", "", "tests/emit/test_choice.py"),
     # pipelines: a claim that is not asked, places that overlap, another array, and a name that is taken
+    Defect("the end of a loop is read where nobody asks for it", "program/loops.py", "guard=guard, span=first.span", "span=first.span", "tests/meaning/test_meaning.py::test_what_is_right_is_proved_or_at_least_not_refuted[ends_that_are_read_under_a_guard]"),
+    Defect("what is made may have a negative extent", "obligations/pipeline.py", "any(min(polynomial(t).values(), default=0) < 0 for t in walk(extent))", "min(polynomial(extent).values(), default=0) < 0", wrong("TG556_a_negative_size")),
+    Defect("an instruction of a spec is the one of its name", "proof/axioms.py", "if one not in shipped(one.name)", "if not shipped(one.name)", "tests/commands/test_audit.py"),
+    Defect("a pipeline is right whatever its machines do", "commands/again.py", "Statement(believed(one), called(one),", "Statement(believed(one), (),", "tests/commands/test_pipelines.py"),
+    Defect("a theorem is tried at data that nobody promised", "algebra/refute.py", "if promised(theorem.left, sizes, i))", "if True)", "tests/algebra/test_promised.py"),
+    Defect("what stands between calls is a number", "obligations/values.py", "if ends != TRUE or where_defined(", "if where_defined(", "tests/proof/test_pipeline.py"),
+    Defect("a pipeline may be for nothing", "obligations/pipeline.py", "    yield from possible(", "    () and (", wrong("TG511_a_pipeline")),
     Defect("calls may have any extents", "obligations/pipeline.py", "        if polynomial(wanted) != polynomial(there):", "        if polynomial(wanted) == polynomial(there):", wrong("TG555_two_sizes")),
     Defect("a pipeline may call anybody anywhere", "obligations/pipeline.py", "        if part not in known:", "        if part in known:", wrong("TG556_a_precondition")),
     Defect("a value is forgotten when it is read last", "derive/arena.py", "        return self.first <= other.last and other.first <= self.last", "        return self.first < other.last and other.first < self.last", "tests/proof/test_pipeline.py"),

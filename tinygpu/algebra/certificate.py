@@ -18,6 +18,7 @@ from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.model.theorem import Theorem
 from tinygpu.proof.assumed import OVER_REALS, Numerics, approximated
 from tinygpu.proof.certificate import Certificate, Entry, entries, sha, spoken_all
+from tinygpu.proof.summary import between_calls
 from tinygpu.record import replace
 
 LAW, BY_LAW = "law", "TG560"
@@ -29,7 +30,8 @@ def statement(one: Claimed, text: str) -> Certificate:
     """What is certified, without its proof; `text` is the theorem, the lemma or the choice with all that it names."""
     if isinstance(one, Choice | Pipeline):
         where, promises = spoken_all(one.op.where), spoken_all(one.op.promises)
-        return Certificate(one.title, one.said, text, where, promises, Numerics({}, (), False, OF_SIZES), (), source=sha(text))
+        numerics = Numerics({}, (), False, " ".join((OF_SIZES, *between_calls(one))))
+        return Certificate(one.title, one.said, text, where, promises, numerics, (), source=sha(text))
     sides, wanted, made = _sides(one)
     functions = {f for op in sides for f in approximated(op)}
     numerics = Numerics({t.name: OVER_REALS for t in made.outputs}, tuple(sorted(functions)), False, SENTENCE)

@@ -25,6 +25,7 @@ from tinygpu.simulate.bounded import bounded
 from tinygpu.simulate.box import box_of
 from tinygpu.simulate.effort import effort
 from tinygpu.simulate.inputs import random_inputs
+from tinygpu.simulate.promised import promised
 from tinygpu.simulate.reference import reference
 
 LARGEST = 4  # of every size
@@ -59,13 +60,20 @@ class Difference:
 def difference(theorem: Theorem) -> Difference | None:
     """Where the two sides differ, the smallest sizes first."""
     for smallest in (1, 0):  # of nothing only where something shows nothing
-        for sizes in islice(tried(theorem, smallest), TRIED):
-            for seed in SEEDS:
-                inputs = _whole(theorem.left, random_inputs(theorem.left, sizes, seed), seed)
-                found = _compared(theorem, sizes, inputs)
-                if found is not None:
-                    return found
+        for sizes, inputs in cases(theorem, smallest):
+            found = _compared(theorem, sizes, inputs)
+            if found is not None:
+                return found
     return None
+
+
+def cases(theorem: Theorem, smallest: int = 1) -> Iterator[tuple[dict[str, int], dict[str, Any]]]:
+    """Sizes, and inputs there that are as the left side's promises want them: whole numbers where such are."""
+    for sizes in tried(theorem, smallest):
+        for seed in SEEDS:
+            inputs = random_inputs(theorem.left, sizes, seed)
+            several = (_whole(theorem.left, inputs, seed), inputs)
+            yield from ((sizes, one) for one in islice((i for i in several if promised(theorem.left, sizes, i)), 1))
 
 
 def tried(theorem: Theorem, smallest: int = 1) -> Iterator[dict[str, int]]:

@@ -14,7 +14,7 @@ from tinygpu.algebra.differences import as_sides, corrected, drawn
 from tinygpu.algebra.gradient import differentiated
 from tinygpu.algebra.lemma import Meaning
 from tinygpu.algebra.lemma import prove as lemma_proved
-from tinygpu.algebra.refute import SEEDS, difference, tried
+from tinygpu.algebra.refute import cases, difference, tried
 from tinygpu.algebra.theorem import Missing, Proved, prove, spoken
 from tinygpu.category.evaluate import number
 from tinygpu.category.operation import FUNCTION
@@ -36,6 +36,7 @@ from tinygpu.record import replace
 
 Known: TypeAlias = Proved | Meaning | Covered | Linked
 LONGEST = 300  # characters of a form
+NOWHERE = "no size is small enough to evaluate both sides, or no data there are as promised"
 
 
 def known(theorem: Theorem, budget: int = BUDGET) -> Proved | Diagnostic:
@@ -103,8 +104,8 @@ def evaluated(one: Claimed) -> tuple[int, int]:
     if isinstance(one, Gradient):
         every = [tuple(sizes.items()) for sizes, _ in drawn(one)]
         return len(every), len({*every})
-    sizes = sum(1 for _ in tried(one if isinstance(one, Theorem) else as_theorem(one)))
-    return sizes * len(SEEDS), sizes
+    every = [tuple(sizes.items()) for sizes, _ in cases(one if isinstance(one, Theorem) else as_theorem(one))]
+    return len(every), len({*every})
 
 
 def _changes(one: Gradient, budget: int) -> Proved | Diagnostic:
@@ -147,7 +148,7 @@ def _missing(found: Missing, labels: tuple[Label, ...]) -> Diagnostic:
     notes = tuple(f"{name}: {_short(form)}" for name, form in zip(who, found.forms, strict=False))
     title = f"not proved that {sides[0].name} {about} {sides[1].name}: {found.reason}"
     both = one if isinstance(one, Theorem) else as_sides(one)
-    small = "no small size tells them apart" if next(tried(both), None) else "no size is small enough to evaluate both sides"
+    small = "no small size tells them apart" if next(cases(both), None) else NOWHERE
     help = f"{small}; what is between the two forms is a law that is missing"
     if not found.forms and isinstance(one, Gradient):
         known = [name for name, row in FUNCTION.items() if row.slope is not None]

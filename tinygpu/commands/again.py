@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -20,7 +21,8 @@ from tinygpu.commands.common import prepare
 from tinygpu.commands.subjects import INVALID, Subject
 from tinygpu.commands.together import processes
 from tinygpu.diagnostic import Diagnostic
-from tinygpu.model.pipeline import Claimed
+from tinygpu.model.choice import Choice
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.obligations import claims_of
 from tinygpu.obligations.obligation import Claim, Gap, Inhabited
 from tinygpu.program.step import Program
@@ -141,7 +143,7 @@ def stated(task: tuple[str, bool]) -> Statement:
     text, run = task
     spec = pipeline.load_text(text).spec
     if (one := spec.about) is not None:
-        return Statement(believed(one), (), Agreement(*evaluated(one)) if run else None)
+        return Statement(believed(one), called(one), Agreement(*evaluated(one)) if run else None)
     (machine,) = spec.machines
     program, via = pipeline.program(machine), machine.op.via
     return Statement(states(program), believed(via) if via else (), rerun(program) if run else None)
@@ -154,6 +156,15 @@ def believed(one: Claimed) -> tuple[Stated, ...]:
         return (Stated("theorem", found.code, found.title, ""),)
     made = (Stated(e.kind, e.code, e.sentence, "", made=True) for e in laws(found))
     return tuple(dict.fromkeys((*made, *(_stated(held.claim) for held in found.claims))))
+
+
+def called(one: Claimed) -> tuple[Stated, ...]:
+    """The obligations of whom a choice or a pipeline calls: that calls fit says nothing of what they compute."""
+    if not isinstance(one, Choice | Pipeline):
+        return ()
+    whole = [(*believed(other), *called(other)) for other in (one.joined if isinstance(one, Pipeline) else ())]
+    whole += [(*(believed(m.op.via) if m.op.via else ()), *states(pipeline.program(m))) for m in one.machines]
+    return tuple(dict.fromkeys(chain.from_iterable(whole)))
 
 
 def states(program: Program) -> tuple[Stated, ...]:

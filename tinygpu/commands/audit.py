@@ -84,7 +84,7 @@ def ledgers_of(
     others: list[Replayed] = []
     problems: list[Diagnostic] = []
     for subject, one in zip(found, replayed, strict=True):
-        problems += (*subject.problems, *(failures(one) if one else ()))
+        problems += (*one.problems, *failures(one)) if one else subject.problems
         known = subject.certificate if subject.certificate and not subject.problems else proved(subject, limit)
         if isinstance(known, Diagnostic):
             problems.append(known)
@@ -109,6 +109,7 @@ def ledger(subject: Subject, certificate: Certificate, again: Replayed | None) -
         found["via"] = f"{subject.program.op.via.name} : {subject.program.op.via.said}"
     found |= {"preconditions": list(certificate.preconditions), "promises": list(certificate.promises)}
     found |= {"methods": dict(sorted(methods.items())), "solver": certificate.solver}
+    found["at_its_word"] = certificate is subject.certificate and again is None
     if again is not None:
         alone = [f"{o.kind} ({o.code}) by {by}: {o.sentence}" for o, by in again.obligations if by in ("z3", "cvc5")]
         found |= {"one_solver_only": alone, "run": not again.unrun}
@@ -151,6 +152,8 @@ def lines(ledgers: Sequence[Ledger], again: Sequence[Replayed]) -> Iterator[str]
             yield f"  {name:<{COLUMN}}{text}"
     yield ""
     yield from total(ledgers)
+    if words := sum(one["at_its_word"] for one in ledgers):
+        yield f"  {words} are taken from certificates at their word: nothing of them was proved here (--replay)"
     yield from solvers(again)
     yield ""
     yield "every machine rests on"
@@ -175,7 +178,8 @@ def rows(one: Ledger) -> Iterator[tuple[str, str]]:
         yield "requires", "; ".join(one["preconditions"]) + " (checked at each call)"
     for promise in one["promises"]:
         yield "promised", f"{promise} (checked at a call with check_data=True; what is said of scalars alone at each call)"
-    yield "settled", f"{sum(one['methods'].values())} obligations: {shares(one['methods'])}"
+    word = ", as its certificate says" if one["at_its_word"] else ""
+    yield "settled", f"{sum(one['methods'].values())} obligations: {shares(one['methods'])}{word}"
     for sentence in one.get("one_solver_only", ()):
         yield "one only", sentence
     if not one.get("run", True):

@@ -72,9 +72,10 @@ def check_all(arguments: argparse.Namespace) -> int:
     style, hashed = arguments.output_format, arguments.output_format == "json"
     stated = theorems.stated(specs, arguments.machine)
     free = families(specs, arguments.machine)
-    rest = [name for name in arguments.machine if name not in {t.name for _, t in stated} | {f.name for _, f in free}]
-    alone = not any(s.machines for s in specs) or (arguments.machine and not rest)
-    machines = () if (stated or free) and alone else among(specs, rest, problems)
+    alone = {*theorems.alone(stated), *(f.name for _, f in free)}
+    rest = [name for name in arguments.machine if name not in alone]
+    none = not any(s.machines for s in specs) or (arguments.machine and not rest)
+    machines = () if (stated or free) and none else among(specs, rest, problems)
     headings = (*(theorems.heading(t) for _, t in stated), *(f.heading for _, f in free))
     width = max(width_of(m for _, m in machines), *map(len, headings), 0)
     keep = keeper(arguments)

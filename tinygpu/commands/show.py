@@ -86,9 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def theorem_text(spec: Loaded, one: Claimed) -> str:
     """What a theorem, a lemma or a choice says, and why it holds: the form that both sides have, which laws lead there, and what had to be shown beside."""
-    lines = [one.text(spec.spec.tree).rstrip("\n"), "", f"# for {one.sizes}"]
     from tinygpu.proof.pipeline import Linked
+    from tinygpu.proof.summary import stated_for
 
+    lines = [one.text(spec.spec.tree).rstrip("\n"), "", f"# for {stated_for(one)}"]
     judged = judge(spec.path, one)
     if judged.word != "proved":
         raise TinygpuError(*judged.diagnostics)

@@ -158,13 +158,11 @@ def joined_among(spec: Loaded, machines: Sequence[Machine], names: Sequence[str]
     every = [one for one in spec.spec.joined if one.among(machines)]
     if not names:
         return every
-    from tinygpu.model.machine import Machine
     from tinygpu.model.pipeline import Pipeline
 
     found = [one for one in every if {one.name, one.op.family} & {*names}]
     for one in found:
-        called = [call.to for call in one.calls if not isinstance(call.to, Machine)] if isinstance(one, Pipeline) else []
-        found += [other for other in called if other not in found]
+        found += [other for other in (one.joined if isinstance(one, Pipeline) else ()) if other not in found]
     return [one for one in every if one in found]
 
 

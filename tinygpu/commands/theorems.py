@@ -74,9 +74,17 @@ def shown(given: str | Const) -> str:
 
 
 def stated(specs: Iterable[Loaded], names: Sequence[str]) -> tuple[tuple[Loaded, Claimed], ...]:
-    """The lemmas, theorems, choices and pipelines of some specs: all, or those of these names or of these ops."""
+    """The lemmas, theorems, choices and pipelines of some specs: all, or those of these names or of these ops, and whom they call."""
     every = [(spec, one) for spec in specs for one in spec.spec.stated]
-    return tuple((s, one) for s, one in every if not names or {one.name, *one.said.split(" == ")} & {*names})
+    found = [one for _, one in every if not names or {one.name, *one.said.split(" == ")} & {*names}]
+    for one in found:
+        found += [other for other in (one.joined if isinstance(one, Pipeline) else ()) if other not in found]
+    return tuple((s, one) for s, one in every if one in found)
+
+
+def alone(stated: Iterable[tuple[Loaded, Claimed]]) -> list[str]:
+    """The names that are asked for alone: a choice or a pipeline is asked for with its machines."""
+    return [one.name for _, one in stated if not isinstance(one, Choice | Pipeline)]
 
 
 def judge(path: str, theorem: Claimed, budget: int | None = None, limit: float = TIME) -> Believed:
@@ -109,8 +117,10 @@ def line(one: Believed, width: int) -> str:
     said = f"{one.word:<8} {heading(one.theorem):<{width}}"
     if one.word != "proved":
         return f"{said}  {one.diagnostics[0].headline}{'  (kept)' * one.kept}" if one.diagnostics else said
+    from tinygpu.proof.summary import stated_for
+
     laws, obligations = one.counts
-    return f"{said}  {one.theorem.sizes}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {how_long(one)})"
+    return f"{said}  {stated_for(one.theorem)}  ({f'{laws} laws, ' if one.kind == 'theorem' else ''}{obligations} obligations, {how_long(one)})"
 
 
 def reasons(one: Believed) -> list[str]:

@@ -30,6 +30,7 @@ from tinygpu.model.problems import Problems
 from tinygpu.program.call import Prefetch
 from tinygpu.program.promises import of_data, promises, rows
 from tinygpu.program.step import Array, Assign, For, Program
+from tinygpu.proof.summary import between_calls
 from tinygpu.record import dataclass, replace
 from tinygpu.runtime import HEAD, NAME, offered
 from tinygpu.schedule.ahead import STORED
@@ -92,7 +93,8 @@ def emit(title: str, machines: Sequence[Built], joined: Sequence[Joined] = ()) -
         for text_ in (cached(cpu[name]), *kernels, launcher):
             lines += [text_.strip(), "", ""]
     for table_, one in zip(made, ones, strict=True):
-        lines += [_rule(summary(one)), "", joined_source(table_, one, header(one.op, table_.program)).strip(), "", ""]
+        paragraphs = header(one.op, table_.program, between_calls(one))
+        lines += [_rule(summary(one)), "", joined_source(table_, one, paragraphs).strip(), "", ""]
     lines += [*said_of(pairs), "", ""] if pairs else []
     for _, text_lines in short:
         lines += [*text_lines, "", ""]

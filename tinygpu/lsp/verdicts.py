@@ -19,6 +19,7 @@ from tinygpu.hardware.arch import CPU
 from tinygpu.model.free import Skeleton
 from tinygpu.model.machine import Machine
 from tinygpu.pipeline import Loaded
+from tinygpu.proof.summary import stated_for
 from tinygpu.record import dataclass
 from tinygpu.run.verdicts import Subject, key_of, recall
 
@@ -81,7 +82,7 @@ def _kept(spec: Loaded, title: str, one: Subject) -> Shown | None:
     there = recall(spec, one, None)
     if there is None:
         return None
-    sizes = there.sizes if isinstance(one, Machine | Skeleton) else one.sizes
+    sizes = there.sizes if isinstance(one, Machine | Skeleton) else stated_for(one)
     said = f"{sizes} · {there.counts[-1]} obligations" if there.word == "proved" else ""
     return Shown(one.name, title, key_of(spec, one, None), there.word, said, there.seconds, there.diagnostics, True)
 
@@ -111,7 +112,7 @@ def shown(spec: Loaded, subject: Subject, one: Verdict) -> Shown:
         case Proved():
             said = f"{one.sizes} · {one.obligations} obligations" if one.sizes else ""
         case Believed(theorem=theorem):
-            said = f"{theorem.sizes} · {one.counts[1]} obligations" if one.word == "proved" else ""
+            said = f"{stated_for(theorem)} · {one.counts[1]} obligations" if one.word == "proved" else ""
     key = key_of(spec, subject, None)
     heading_ = one.machine.heading if isinstance(one, Judged) else one.heading
     return Shown(subject.name, heading_, key, one.word, said, one.seconds, one.diagnostics, one.kept)

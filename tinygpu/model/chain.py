@@ -213,6 +213,9 @@ class Links:
             if name and self.known[name].strided and not one.strided:
                 self.problems.say("TG192.strided", there.span, one.span, name=name, op=op.name)
                 return False
+            if name and name not in mine and not one.shape:
+                self.problems.say("TG192.one", there.span, one.span, name=name, op=op.name)
+                return False
             if name and one.name in speaks and name not in mine:
                 self.problems.say("TG192.promise", there.span, name=name, op=op.name)
                 return False

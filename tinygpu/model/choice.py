@@ -62,7 +62,8 @@ class Launched:
     def sizes(self) -> str:
         """For what it holds."""
         sizes = f"all {', '.join(self.op.sizes)}" if self.op.sizes else "its one size"
-        return sizes + (f" with {' and '.join(map(text, self.op.where))}" if self.op.where else "")
+        sizes += f" with {' and '.join(map(text, self.op.where))}" if self.op.where else ""
+        return sizes + (f", assuming {' and '.join(map(text, self.op.promises))}" if self.op.promises else "")
 
     def among(self, machines: Iterable[Machine]) -> bool:
         """Whether these are among some machines."""

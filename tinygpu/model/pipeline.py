@@ -83,6 +83,11 @@ class Pipeline(Launched):
         return tuple(found.values())
 
     @property
+    def joined(self) -> tuple[Choice | Pipeline, ...]:
+        """The choices and pipelines that it calls."""
+        return tuple(dict.fromkeys(call.to for call in self.calls if not isinstance(call.to, Machine)))
+
+    @property
     def spelled(self) -> str:
         """As a text of its own, without those whom it calls."""
         inputs, outputs = (", ".join(map(_declared, tensors)) for tensors in (self.op.inputs, self.op.outputs))

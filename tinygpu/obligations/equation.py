@@ -95,21 +95,23 @@ def indices(term: Term, point: Region) -> Iterator[tuple[App, Region]]:
 
 def vacuity(program: Program, trace: Trace) -> Iterator[Claim]:
     """The claims of this property."""
-    positive = tuple(Var(s) >= 1 for s in program.op.sizes)
-    title = "no sizes satisfy the preconditions"
-    labels = (Label(program.span, "so this machine is for nothing"),)
-    sentence = "some sizes, all at least 1, satisfy the preconditions"
-    yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive, labels, "weaken a where clause")
-    for promise in program.op.promises:
-        title = "what is promised of the data can never be"
-        sentence = f"{text(promise)} can be"
-        yield Inhabited("vacuity", "TG511", title, sentence, preconditions(program) + positive + somewhere(promise), labels)
+    yield from possible(program.op, preconditions(program), Label(program.span, "so this machine is for nothing"))
     for store in trace.of(Store):
         title = f"this store to {store.tensor} is never reached"
         labels = (Label(store.step.span, "no point satisfies its guards"),)
         sentence = f"the store to {store.tensor} is reached"
         facts = tuple(cancel(f) for f in store.point.facts if compared(f))  # a test of what was computed may go either way
         yield Inhabited("vacuity", "TG512", title, sentence, facts, labels, "drop it, or weaken its guard")
+
+
+def possible(op: Op, known: tuple[Term, ...], label: Label) -> Iterator[Inhabited]:
+    """That some sizes are as wanted, and what is promised of data can be."""
+    known += tuple(Var(s) >= 1 for s in op.sizes)
+    title, sentence = "no sizes satisfy the preconditions", "some sizes, all at least 1, satisfy the preconditions"
+    yield Inhabited("vacuity", "TG511", title, sentence, known, (label,), "weaken a where clause")
+    for promise in op.promises:
+        title, sentence = "what is promised of the data can never be", f"{text(promise)} can be"
+        yield Inhabited("vacuity", "TG511", title, sentence, known + somewhere(promise), (label,))
 
 
 def somewhere(promise: Term) -> tuple[Term, ...]:

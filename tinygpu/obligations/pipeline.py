@@ -11,23 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.linear import polynomial
-from tinygpu.category.term import App, Term, apply, conjuncts, substitute, text
+from tinygpu.category.term import App, Term, apply, conjuncts, substitute, text, walk
 from tinygpu.derive.arena import Arena, Buffer, live
 from tinygpu.diagnostic import Label
+from tinygpu.model.op import Op
 from tinygpu.model.pipeline import Agreement, Call, Pipeline
 from tinygpu.obligations.choice import given
-from tinygpu.obligations.obligation import Obligation
+from tinygpu.obligations.equation import possible
+from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.program.promises import of_data
 
 KIND = "pipeline"
 
 
-def claims_of_pipeline(pipeline: Pipeline, arena: Arena) -> Iterator[Obligation]:
-    """Of each call that extents agree and that its machine may be called; of each two values that are live together that they lie apart, and of each that it has room."""
+def claims_of_pipeline(pipeline: Pipeline, arena: Arena) -> Iterator[Obligation | Inhabited]:
+    """That it may be called at all. Of each call that extents agree and that its machine may be called; of each two values that are live together that they lie apart, and of each that it has room."""
     known = given(pipeline.op)
+    yield from possible(pipeline.op, known, Label(pipeline.span, "so this pipeline is for nothing"))
     for call in pipeline.calls:
         yield from _agrees(call.agreements, Label(call.span, "in this call"), known)
-        yield from _allowed(call, known)
+        yield from _allowed(call, pipeline.op, known)
     yield from _agrees(pipeline.agreements, Label(pipeline.span, "what is made, and what is declared"), known)
     label = (Label(pipeline.span, "of this pipeline"),)
     for one, other in live(arena):
@@ -58,18 +61,26 @@ def _agrees(agreements: tuple[Agreement, ...], label: Label, known: tuple[Term, 
             )
 
 
-def _allowed(call: Call, known: tuple[Term, ...]) -> Iterator[Obligation]:
+def _allowed(call: Call, op: Op, known: tuple[Term, ...]) -> Iterator[Obligation]:
     sizes = dict(call.sizes)
-    whole = (
-        apply("ge", extent, 0)
-        for size, extent in call.sizes
-        if size in call.said and min(polynomial(extent).values(), default=0) < 0
-    )
+    extents = (*sizes.values(), *(extent for name in call.made for extent in op.tensor(name).shape))
+    whole = (apply("ge", extent, 0) for extent in dict.fromkeys(extents) if _difference(extent))  # as a launcher sees to
     for part in (*whole, *(substitute(p, sizes) for guard in call.needs for p in conjuncts(guard) if not of_data(p))):
         if part not in known:
             said, title = f"where {call.to.title} is called, {text(part)}", f"{call.to.title} may not be called with"
             label = Label(call.span, f"it may be called where {text(part)}")
             yield Obligation(KIND, "TG556", title, said, known, part, (label,), HELPS["TG556"])
+
+
+def _difference(extent: Term) -> bool:
+    """Whether it may be negative where no size is: it is, or holds, a difference.
+
+    >>> from tinygpu.category.term import Var, ceildiv
+    >>> n = Var("n")
+    >>> [_difference(e) for e in (2 * n + 1, ceildiv(n, 4), n - 5, (5 - n) // 2, App("min", (n - 5, Const(3))))]
+    [False, False, True, True, True]
+    """
+    return any(min(polynomial(t).values(), default=0) < 0 for t in walk(extent))
 
 
 def _apart(title: str, said: str, known: tuple[Term, ...], end: Term, begin: Term, labels: tuple[Label, ...]) -> Obligation:

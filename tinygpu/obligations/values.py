@@ -8,7 +8,7 @@ signs and by what is there, nothing is said; all else is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region, operands
@@ -57,6 +57,18 @@ def where_defined(op: Op) -> tuple[str, ...]:
                 found |= dict.fromkeys(map(text, conjuncts(needed)))
                 numbers |= {name for c in conjuncts(needed) if isinstance(c, App) and c.op == "lt" for name in tensors(c)}
                 infinite = perhaps_infinite(op, numbers)
+    return tuple(found)
+
+
+def doubtful(op: Op, names: Iterable[str]) -> tuple[str, ...]:
+    """Of some floats of an op those that may be infinite somewhere, or have no value: who takes one for an input takes it for a number."""
+    infinite, found = perhaps_infinite(op, ()), list[str]()
+    for equation in (op.equation(name) for name in names if op.tensor(name).dtype in FLOATS):
+        point, value = start(op, equation), put_in(equation.value, infinite)
+        ends = point.settled(conjunction(*(apart(value, sign, point, {}) for sign in (LOW, HIGH))))
+        made_of = {equation.target} | op.reached(equation.target)
+        if ends != TRUE or where_defined(replace(op, equations=tuple(e for e in op.equations if e.target in made_of))):
+            found.append(equation.target)
     return tuple(found)
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.bounds import upper
 from tinygpu.category.dtype import contains
-from tinygpu.category.region import Region
-from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, exchange, outside, reads, text, variables
+from tinygpu.category.region import Region, operands
+from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, Var, conjunction, exchange, reads, text, variables
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import WRONG
 from tinygpu.model.ranges import inferred, occurrences
@@ -101,17 +101,29 @@ def _farthest(statement: tree.For, end: Term, scope: Scope, reader: Reader, axes
 
 
 def _held(reader: Reader, statement: tree.For, ends: tuple[Term, Term]) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
-    """The ends of a loop over cells that hold the numbers that are read for them, and the steps that read them."""
+    """The ends of a loop over cells that hold the numbers that are read for them, and the steps that read them, each where an end needs it."""
     steps: list[Step] = []
+    needed: dict[Term, tuple[str, list[Term]]] = {}
     held: dict[Term, Term] = {}
     for end, word in zip(ends, ("begin", "end"), strict=True):
-        for part in outside(end):
-            if not isinstance(part, App) or part.op != "cast" or part.args[0] in held or not reads(part):
-                continue
-            (number,), (first, *_) = part.args, reads(part)
-            if not contains("i32", number.dtype):
-                reader.problems.say("TG154.wide", first.span, name=text(number), dtype=number.dtype)
-            cell = reader.fresh(f"{statement.name}_{word}")
-            steps += [Array(cell, number.dtype, (), LOCAL, span=first.span), Assign(cell, (), number, span=first.span)]
-            held[number] = Read(cell, (), number.dtype, first.span)
+        for number, guard in _converted(end, Region()):
+            needed.setdefault(number, (word, []))[1].append(guard)
+    for number, (word, guards) in needed.items():
+        (first, *_) = reads(number)
+        if not contains("i32", number.dtype):
+            reader.problems.say("TG154.wide", first.span, name=text(number), dtype=number.dtype)
+        cell, ways = reader.fresh(f"{statement.name}_{word}"), tuple(dict.fromkeys(guards))
+        guard = TRUE if TRUE in ways else ways[0] if len(ways) == 1 else App("or", ways, BOOL)
+        steps += [Array(cell, number.dtype, (), LOCAL, span=first.span), Assign(cell, (), number, guard=guard, span=first.span)]
+        held[number] = Read(cell, (), number.dtype, first.span)
     return tuple(steps), tuple(exchange(end, held) for end in ends)
+
+
+def _converted(term: Term, here: Region) -> Iterator[tuple[Term, Term]]:
+    """The numbers of memory that are converted in a term, outside of folds and of other reads, with where they are evaluated."""
+    if not isinstance(term, App):
+        return
+    if term.op == "cast" and reads(term):
+        yield term.args[0], conjunction(*here.guard)
+    for part, where in operands(term, here):
+        yield from _converted(part, where)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from tinygpu.category.monoid import Carrier
 from tinygpu.category.term import FUNCTIONS, App, Fold, shuffled, walk
+from tinygpu.model.instruction import shipped
 from tinygpu.program.call import COPY, FIFTH, TENSOR, Enter, Fence, Sync
 from tinygpu.program.space import TENSORS
 from tinygpu.program.step import Array, Assign, Program
@@ -40,6 +41,10 @@ AXIOMS: Mapping[str, Axiom] = {
         "an instruction is run by the lanes of a warp together, and does what its declaration says to their registers and to rows of shared memory; the "
         "order and the rounding of its sums are the hardware's",
         f'{PTX}, "Warp Level Matrix Instructions"',
+    ),
+    "declared instruction": Axiom(
+        "an instruction that a spec declares itself does what it says there; what is shipped is compared with the manual, that is not",
+        "the spec",
     ),
     "shuffle": Axiom(
         "every lane of the mask gets the value of the lane that is named, as it is at that step; a lane out of range gives the own value",
@@ -126,9 +131,17 @@ def axioms(program: Program) -> tuple[str, ...]:
                 found |= {"shuffle"} if shuffled(value) else set()
     if found & {"shuffle", "warp barrier", "instruction barrier"}:
         found.add("lanes")
+    if own_instructions(program):
+        found.add("declared instruction")
     if wide(program):
         found.add("wide access")
     return tuple(name for name in AXIOMS if name in found | _of_laws(program))
+
+
+def own_instructions(program: Program) -> tuple[str, ...]:
+    """The instructions that a spec declares itself, also by the name of one that is shipped: nobody but the spec says what they do."""
+    used = (step.applied.instruction for step in program.steps if isinstance(step, Sync) and step.applied)
+    return tuple(dict.fromkeys(one.name for one in used if one not in shipped(one.name)))
 
 
 def wide(program: Program) -> bool:

@@ -15,7 +15,7 @@ from tinygpu.diagnostic import Case, Diagnostic
 from tinygpu.model.choice import Choice, whole
 from tinygpu.model.op import Op
 from tinygpu.obligations.choice import claims_of_choice, given, taken
-from tinygpu.obligations.obligation import Obligation
+from tinygpu.obligations.obligation import Inhabited, Obligation
 from tinygpu.proof.kernel import BUDGET, Open, Theorem, discharge
 from tinygpu.proof.replay import evaluates_false
 from tinygpu.proof.suggestion import least
@@ -101,8 +101,12 @@ def hold(guards: Iterable[Term], point: Mapping[str, int]) -> bool:
     return all(evaluate(guard, point) for guard in guards)
 
 
-def refused(op: Op, claim: Obligation, open: Open, budget: int) -> Diagnostic:
+def refused(op: Op, claim: Obligation | Inhabited, open: Open, budget: int) -> Diagnostic:
     """A refutation by the smallest sizes of an op, or what is not known."""
+    if isinstance(claim, Inhabited):
+        never, helps = open.model is not None, (claim.help,) if claim.help else ()
+        title = claim.title if never else f"not proved that {claim.sentence}: {open.reason}"
+        return Diagnostic(claim.code, title, claim.labels, "refuted" if never else "unknown", helps=helps)
     sizes = _smallest(op, claim, open, budget)
     if sizes is None:
         reason = open.reason or "the sizes that the solver has against it cannot be evaluated"

@@ -14,6 +14,7 @@ from tinygpu.derive.arena import Arena, Buffer, arena_of
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.model.pipeline import Pipeline
 from tinygpu.obligations.pipeline import claims_of_pipeline
+from tinygpu.obligations.values import doubtful
 from tinygpu.proof.choice import points, refused
 from tinygpu.proof.kernel import BUDGET, Theorem, discharge
 from tinygpu.record import InitVar, dataclass
@@ -59,6 +60,14 @@ def linked(pipeline: Pipeline, budget: int = BUDGET) -> Linked | Diagnostic:
     if any(not keeps(pipeline, arena, point) for point in looked_at(pipeline)):
         raise AssertionError(f"the values of {pipeline.name} are proved to lie apart, and do not")
     return Linked(pipeline, arena, tuple(held), _KEY)
+
+
+def taken_for_numbers(pipeline: Pipeline) -> tuple[str, ...]:
+    """What stands between the calls and may be infinite, or have no value: inputs are numbers, so nothing is proved of what is made of these there."""
+    later = {one for call in pipeline.calls for one in call.given}
+    own = doubtful(pipeline.op, (name for call in pipeline.calls for name in call.made if name in later))
+    called = (call.to for call in pipeline.calls if isinstance(call.to, Pipeline))
+    return (*own, *dict.fromkeys(f"{name} of {one.name}" for one in called for name in taken_for_numbers(one)))
 
 
 def looked_at(pipeline: Pipeline) -> Iterator[dict[str, int]]:

@@ -10,12 +10,16 @@ from collections import Counter
 
 from tinygpu.category.term import text
 from tinygpu.hardware.arch import CPU
+from tinygpu.model.choice import Choice
+from tinygpu.model.pipeline import Claimed, Pipeline
 from tinygpu.obligations.values import where_defined
 from tinygpu.program.render import standalone
 from tinygpu.program.step import Program
 from tinygpu.proof.assumed import numerics_of
+from tinygpu.proof.axioms import own_instructions
 from tinygpu.proof.certificate import program_text, sha
 from tinygpu.proof.kernel import Proof
+from tinygpu.proof.pipeline import taken_for_numbers
 
 NAMED = 32  # digits of the hash of its program, which a certificate has too, that a module names
 INTRODUCES = "The program, for `tinygpu replay`:"  # in the docstring of a launcher, what follows is its program as a spec
@@ -30,11 +34,41 @@ def sizes(program: Program) -> str:
     'all M, N with M >= 1'
     """
     partial = ", wherever the equation has a value" if where_defined(program.op) else ""
+    if own := own_instructions(program):
+        partial += (
+            f", where {' and '.join(own)} {'do what their declarations say' if len(own) > 1 else 'does what its declaration says'}"
+        )
     if not program.op.sizes:
         return f"its one size{partial}"
     where = f" with {' and '.join(map(text, program.where))}" if program.where else ""
     data = f", assuming {' and '.join(map(text, program.op.promises))}" if program.op.promises else ""
     return f"all {', '.join(program.op.sizes)}{where}{data}{partial}"
+
+
+def stated_for(one: Claimed) -> str:
+    """For which sizes a theorem, a lemma, a choice or a pipeline holds, and where."""
+    if not isinstance(one, Choice | Pipeline):
+        return one.sizes
+    between = taken_for_numbers(one) if isinstance(one, Pipeline) else ()
+    partial = ", wherever the equation has a value" if where_defined(one.op) else ""
+    return f"{one.sizes}{numbers(between)}{partial}"
+
+
+def between_calls(one: Choice | Pipeline) -> tuple[str, ...]:
+    """The sentence of what stands between calls and is taken for a number, if there is any."""
+    between = taken_for_numbers(one) if isinstance(one, Pipeline) else ()
+    said = f"It holds{numbers(between).removeprefix(',')}: who takes {' or '.join(between)} is proved for numbers."
+    return (said,) if between else ()
+
+
+def numbers(between: tuple[str, ...]) -> str:
+    """What is said of values that are taken for numbers.
+
+    >>> numbers(("m",)), numbers(("m", "s")), numbers(())
+    (', where m is a number', ', where m and s are numbers', '')
+    """
+    said = " and ".join(between)
+    return f", where {said} {'are numbers' if len(between) > 1 else 'is a number'}" if between else ""
 
 
 def methods(proof: Proof) -> str:
