@@ -53,6 +53,7 @@ def torch_op(
     except (RuntimeError, ValueError) as error:
         _fail(TypeError, "TG941", title, f"torch takes no such operator: {str(error).splitlines()[0]}")
     library.impl(name, _called(torch, launcher, spec), "CompositeExplicitAutograd")
+    library.impl(name, torch.library.fallthrough_kernel, "Negative")  # torch would make a copy first, and say nothing
     torch.library.register_fake(title, _twin(torch, spec, words), lib=library)
     if backward:
         _differentiable(torch, library, title, spec, gradients, links)
@@ -234,24 +235,32 @@ def _differentiable(torch: Any, library: Any, title: str, spec: _Spec, ops: Sequ
     """Tell autograd: what is kept is what the gradients take; where one is asked for that nobody gives, the call is refused."""
     names, outputs = [*spec["inputs"]], [*spec["outputs"]]
     given, taken = {name for _, gives, _ in links for name in gives}, {name for takes, _, _ in links for name in takes}
+    arrays, places = _arrays_of(spec), {name: place for place, name in enumerate((*names, *outputs))}
+    tensors = [name for name in (*arrays, *outputs) if name in taken]
+    numbers = [name for name in names if name in taken and name not in arrays]
+    saved, told = [places[name] for name in tensors], [(name, places[name]) for name in numbers]
+    ungiven = [(name, place) for name, place in places.items() if name in arrays and f"d{name}" not in given]
+    silent = [places[name] for name in outputs if f"d{name}" not in taken]
+    wanted = [{size: (places[name], axis) for size, (name, axis) in sizes.items()} for _, _, sizes in links]
+    sized, plain = any(wanted), [dict[str, int]() for _ in wanted]
 
     def kept(ctx: Any, inputs: tuple[Any, ...], output: Any, **_: Any) -> None:
-        made = dict(zip(outputs, output if len(outputs) > 1 else (output,), strict=True))
-        values = dict(zip(names, inputs, strict=True)) | made
-        ctx.mark_non_differentiable(*(value for name, value in made.items() if f"d{name}" not in taken))
-        for name, needed in zip(names, ctx.needs_input_grad, strict=False):
-            if needed and f"d{name}" not in given:
-                _ungiven(title, name)
-        tensors = {name: value for name, value in values.items() if name in taken and isinstance(value, torch.Tensor)}
-        ctx.save_for_backward(*tensors.values())
-        ctx.names, ctx.numbers = (
-            [*tensors],
-            {name: value for name, value in values.items() if name in taken and name not in tensors},
+        values = (*inputs, *(output if len(outputs) > 1 else (output,)))
+        if ungiven:
+            asked = ctx.needs_input_grad
+            for name, place in ungiven:
+                if asked[place]:
+                    _ungiven(title, name)
+        if silent:
+            ctx.mark_non_differentiable(*(values[place] for place in silent))
+        ctx.save_for_backward(*[values[place] for place in saved])
+        ctx.numbers = {name: values[place] for name, place in told} if told else {}
+        ctx.sizes = (
+            [{size: values[place].shape[axis] for size, (place, axis) in sizes.items()} for sizes in wanted] if sized else plain
         )
-        ctx.sizes = [{size: values[name].shape[axis] for size, (name, axis) in told.items()} for _, _, told in links]
 
     def gradient(ctx: Any, *grads: Any) -> Any:
-        values = dict(zip(ctx.names, ctx.saved_tensors, strict=True)) | ctx.numbers
+        values = dict(zip(tensors, ctx.saved_tensors, strict=True)) | ctx.numbers
         changed = ((name, grad) for name, grad in zip(outputs, grads, strict=True) if f"d{name}" in taken)
         values |= {f"d{name}": grad.contiguous() for name, grad in changed}  # of a sum, all are one number in memory
         found: dict[str, Any] = {}
