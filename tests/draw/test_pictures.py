@@ -182,6 +182,13 @@ def test_a_roofline_says_that_nothing_is_measured() -> None:
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
 
 
+def test_a_roofline_says_other_sizes_beside_the_machine() -> None:
+    said = draw(library.loaded("matmul_shared"), "roofline").svg
+    assert (
+        "at M = 4096, K = 4096, N = 4096;" in said and "batched_64x64 at G = 128, M = 128" in said and "matmul_16x16 at" not in said
+    )
+
+
 def test_a_cpu_has_a_roofline_too() -> None:
     said = draw(library.loaded("norm_cpu"), "roofline", device="cpu-avx2").svg
     sound(said)

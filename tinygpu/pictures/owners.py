@@ -98,7 +98,9 @@ def seen(program: Program, access: Access, sizes: Mapping[str, int]) -> tuple[Po
     extents, guards = extents_of(every, sizes)
     guards = [*guards, permissive(access.where.guard, True)]
     used = frozenset[str]().union(*map(variables, (*access.index, *guards)))
-    used |= {a.name for a in every if variables(a.extent) & extents.keys()}
+    used |= {
+        a.name for a in every if variables(a.extent) & extents.keys() or not extents[a.name]
+    }  # of an empty axis nobody is there
     box = {a.name: extents[a.name] if a.name in used else 1 for a in every}
     points = product(launch, box, guards)
     values = {**sizes, **points}
