@@ -349,6 +349,16 @@ def test_notebooks_show_pictures() -> None:
     assert "<b>refuted</b>" in wrong._repr_html_() and refuted(wrong).svg in wrong._repr_html_()
 
 
+def test_notebooks_show_choices_and_pipelines() -> None:
+    spec = library.loaded("softmax_cpu")
+    assert "<li><code>softmax_cores : softmax</code></li>" in spec._repr_html_()
+    assert "softmax_kept where N &lt;= 4096" in spec.softmax_cores._repr_html_()
+    whole = tinygpu.check(spec.softmax_cores)
+    assert "<b>proved</b> <code>softmax_cores</code>, all R, N with N &gt;= 1 (" in whole._repr_html_()  # type: ignore[union-attr]
+    assert re.fullmatch(r"<Whole of softmax_cores: \d+ obligations>", repr(whole))
+    assert repr(spec.softmax_cores) == "<Choice softmax_cores : softmax>" and {*tinygpu.__all__} <= {*dir(tinygpu)}
+
+
 def test_what_is_unknown_is_shown_as_unknown() -> None:
     machine = library.machine("transpose", "transpose_tiled")
     unknown = Unknown(program(machine), (Diagnostic("TG515", "not decided <in time>", notes=("it took long",)),))
