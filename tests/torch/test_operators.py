@@ -222,10 +222,19 @@ def test_a_device_that_has_no_kernel_is_named(module: ModuleType, ops: SimpleNam
         ops.soft(torch.randn(3, 5).to_mkldnn())
 
 
+def test_tensors_on_two_devices_are_refused(ops: SimpleNamespace) -> None:
+    """Where one of them has no data torch asks the fake twin, which would make an output that nobody writes."""
+    for x, w in ((f64(3, 5), f64(5).to("meta")), (f64(3, 5).to("meta"), f64(5))):
+        with pytest.raises(ValueError, match=r"TG809 pairs_scaled: all arrays .*; x is on (cpu|meta) and w is on (meta|cpu)"):
+            ops.scaled(x, w, 0.5)
+
+
 def test_only_launchers_are_operators(module: ModuleType) -> None:
     for one in (print, module.rows_soft_cpu, lambda x: x):
         with pytest.raises(TypeError, match=r"TG941 .*is no launcher"):
             register(one, "tests")
+    with pytest.raises(TypeError, match="TG941 3: is no launcher"):
+        register(module.soft, "tests", "soft_with_a_number", backward=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="TG941 each_places: has no array among its inputs"):
         register(module.places, "tests")
     with pytest.raises(TypeError, match="TG941 torch: is no module that tinygpu has built"):

@@ -150,6 +150,7 @@ def _shapes(spec: _Spec) -> Iterator[str]:
     yield f"    def fake({', '.join([*(f'v_{name}' for name in spec['inputs']), *(f'n_{size}' for size in _told(spec))])}):"
     for name in _arrays_of(spec):
         dtype, shape = spec["inputs"][name]
+        yield f"        _beside({title}, {_arrays_of(spec)[0]!r}, v_{_arrays_of(spec)[0]}, {name!r}, v_{name})"
         yield f"        _described({title}, {name!r}, v_{name}, torch.{_HELD[dtype][0][0]}, {_shown(shape)!r}, {len(shape)})"
     for size, (name, axis, offset, factor) in spec["solved"].items():
         plain = spec["inputs"][name][1][axis] == size
@@ -179,6 +180,17 @@ def _described(function: str, name: str, value: Any, dtype: Any, shape: str, ran
     if value.dim() != rank:
         _fail(
             ValueError, "TG803", function, f"{wanted}; its shape is {tuple(value.shape)}, of rank {value.dim()} instead of {rank}"
+        )
+
+
+def _beside(function: str, first: str, one: Any, name: str, value: Any) -> None:
+    """Tensors are on one device, also where some have no data: torch asks the fake twin where any has none."""
+    if one.device != value.device:
+        _fail(
+            ValueError,
+            "TG809",
+            function,
+            f"all arrays have to be on one device; {first} is on {one.device} and {name} is on {value.device}",
         )
 
 

@@ -29,7 +29,7 @@ def register(
     ours = runtime.loaded()
     if isinstance(launcher, ModuleType):
         return ours.torch_ops(launcher, namespace)
-    return ours.torch_op(launcher, namespace, name, (backward,) if callable(backward) else tuple(backward))
+    return ours.torch_op(launcher, namespace, name, tuple(backward) if isinstance(backward, Sequence) else (backward,))
 
 
 def compile_backend(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
