@@ -266,17 +266,17 @@ def _differentiable(torch: Any, library: Any, title: str, spec: _Spec, ops: Sequ
         if silent:
             ctx.mark_non_differentiable(*(values[place] for place in silent))
         ctx.save_for_backward(*[values[place] for place in saved])
-        ctx.numbers = {name: values[place] for name, place in told} if told else {}
-        ctx.sizes = (
-            [{size: values[place].shape[axis] for size, (place, axis) in sizes.items()} for sizes in wanted] if sized else plain
-        )
+        if told:
+            ctx.numbers = {name: values[place] for name, place in told}
+        if sized:
+            ctx.sizes = [{size: values[place].shape[axis] for size, (place, axis) in sizes.items()} for sizes in wanted]
 
     def gradient(ctx: Any, *grads: Any) -> Any:
-        values = dict(zip(tensors, ctx.saved_tensors, strict=True)) | ctx.numbers
+        values = dict(zip(tensors, ctx.saved_tensors, strict=True)) | (ctx.numbers if told else {})
         changed = ((name, grad) for name, grad in zip(outputs, grads, strict=True) if f"d{name}" in taken)
         values |= {f"d{name}": grad.contiguous() for name, grad in changed}  # of a sum, all are one number in memory
         found: dict[str, Any] = {}
-        for op, (takes, gives, _), sizes in zip(ops, links, ctx.sizes, strict=True):
+        for op, (takes, gives, _), sizes in zip(ops, links, ctx.sizes if sized else plain, strict=True):
             made = op(*(values[name] for name in takes), **sizes)
             found |= dict(zip(gives, made if len(gives) > 1 else (made,), strict=True))
         return tuple(found.get(f"d{name}") for name in names)
