@@ -29,6 +29,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tinygpu' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def _version() -> str:
     """The version that is installed, which git gave it; of a checkout that nobody installed none is known."""
     from importlib.metadata import PackageNotFoundError, version

@@ -18,7 +18,7 @@ from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
 from tinygpu.model.pipeline import Pipeline
 from tinygpu.proof.kernel import BUDGET
-from tinygpu.record import dataclass
+from tinygpu.record import Pictured, dataclass
 
 if TYPE_CHECKING:
     from tinygpu.proof.choice import Covered
@@ -28,12 +28,20 @@ Checked: TypeAlias = "pipeline.Verdict | Whole | Diagnostic"
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Pictured):
     """A choice or a pipeline that is proved: the proofs of all machines that it may call, and, last, of it, that of each choice and pipeline among them."""
 
     about: Choice | Pipeline
     proofs: tuple[pipeline.Proof, ...]
     joined: tuple[Covered | Linked, ...]
+
+    @property
+    def obligations(self) -> int:
+        """How many were proved, of all its parts."""
+        return sum(len(one.theorems) for one in self.proofs) + sum(len(one.claims) for one in self.joined)
+
+    def __repr__(self) -> str:
+        return f"<Whole of {self.about.name}: {self.obligations} obligations>"
 
 
 def check(one: Machine | Choice | Pipeline, budget: int = BUDGET, time: float = TIME) -> Checked:

@@ -5,6 +5,7 @@ Comes in: mkdocs' list of files. Goes out: the same with pages that lie nowhere.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +59,15 @@ def decisions() -> str:
     return "\n".join(parts) + "\n"
 
 
+def as_a_table_has_it(line: str) -> str:
+    r"""A bar inside of code, which GitHub wants escaped in a table, and the site does not.
+
+    >>> as_a_table_has_it(r"| `a \| b` | c |")
+    '| `a | b` | c |'
+    """
+    return re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), line) if line.startswith("|") else line
+
+
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """The pages that are made."""
     from mkdocs.structure.files import File
@@ -74,7 +84,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Where code stands beside code, it has the room of the navigation."""
+    """Where code stands beside code, it has the room of the navigation; bars in tables are as the site reads them."""
     if 'class="grid"' in markdown:
         page.meta["hide"] = ["navigation"]
-    return markdown
+    return "\n".join(map(as_a_table_has_it, markdown.split("\n")))

@@ -30,14 +30,16 @@ async function start() {
   }
 }
 
-/** A check of a file, or of one machine of it, in a terminal. */
+/** A check of a file, or of one machine of it, in a terminal: a process and not a line, so that no shell reads the words. */
 function check(uri, machine) {
   const file = (uri ? vscode.Uri.parse(uri) : vscode.window.activeTextEditor?.document.uri)?.fsPath;
   if (!file) return;
-  const words = [command()[0], "check", file, ...(machine ? ["--machine", machine] : [])];
-  const terminal = vscode.window.terminals.find((one) => one.name === "tinygpu") ?? vscode.window.createTerminal("tinygpu");
-  terminal.show(true);
-  terminal.sendText(words.map((word) => JSON.stringify(word)).join(" "));
+  const [name, ...args] = command();
+  const words = [...args.slice(0, -1), "check", file, ...(machine ? ["--machine", machine] : [])]; // the last one is lsp
+  const run = new vscode.ProcessExecution(name, words);
+  const task = new vscode.Task({ type: "process" }, vscode.TaskScope.Workspace, machine ?? "check", "tinygpu", run);
+  task.presentationOptions = { focus: false, clear: true, showReuseMessage: false };
+  return vscode.tasks.executeTask(task);
 }
 
 exports.activate = async (context) => {

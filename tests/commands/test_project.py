@@ -56,7 +56,7 @@ def test_the_test_of_a_fresh_project_passes(run, kind):
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
 
 
-NAMES = "op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }\n  machine one : f {}\nmachine two : f {}\n# machine three\n"
+NAMES = "op f(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] }\n  machine one : f {}\nmachine two : f {}\n# machine three\npipeline four(x: f32[n]) -> (y: f32[n]) {}\n"
 LINES = {  # what is typed, with a tab behind it, and what is offered
     "tinygpu ch": "check",
     "tinygpu check --ou": "--output-format",
@@ -64,7 +64,7 @@ LINES = {  # what is typed, with a tab behind it, and what is offered
     "tinygpu check --output-format=s": "sarif",
     "tinygpu run --device ": "auto cpu gpu",
     "tinygpu explain TG946": "TG946",
-    "tinygpu check names.tgpu --machine ": "f one two",
+    "tinygpu check names.tgpu --machine ": "f four one two",
     "tinygpu show names.tgpu tw": "two",
     "tinygpu check na": "names.tgpu nas/",
     "tinygpu check --jobs ": "",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from docs.site.gallery import index, opening, page, picture, verdict
-from docs.site.hooks import KINDS, errors, first_page
+from docs.site.hooks import KINDS, as_a_table_has_it, errors, first_page
 from tinygpu.commands.explain import pages
 from tinygpu.pipeline import load_text
 
@@ -59,6 +59,16 @@ def test_the_gallery_shows_a_spec(spec: str, machine: str) -> None:
     assert f"{ratio:.3g} ×" in row.measured and "memory" in row.bound and row.bound in text and row.measured in text
     assert opening(path.read_text(encoding="utf-8")) in text and f"machine {machine} : {spec} {{" in text
     assert f"[{spec}]({spec}.md)" in index([one]) and f"{len(one.rows)} of {len(one.rows)}" in index([one])
+
+
+def test_a_machine_for_a_cpu_has_its_cost_too() -> None:
+    one = page(ROOT / "specs" / "softmax_cpu.tgpu")
+    assert all("MB" in row.moved and "on `cpu-avx512`: memory" in row.bound for row in one.rows)
+
+
+def test_a_bar_in_code_of_a_table_is_a_bar() -> None:
+    assert as_a_table_has_it(r"| `x[i \| 0]`, `\|=` \| | `a` |") == r"| `x[i | 0]`, `|=` \| | `a` |"
+    assert as_a_table_has_it(r"`x[i \| 0]`") == r"`x[i \| 0]`"
 
 
 def test_a_verdict_is_that_of_the_text() -> None:

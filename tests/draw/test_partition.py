@@ -82,6 +82,11 @@ def test_what_is_read_again_has_the_first_place() -> None:
     assert len(one.accesses) == 3 and {*one.place.flat} == {0}  # for the maximum, for the sum, for the quotient
 
 
+def test_where_there_is_no_block_nobody_reads() -> None:
+    said = draw(library.machine("matmul", "matmul_tile"), M=0).svg
+    assert "C has no element at these sizes" in said and "nobody" in said
+
+
 @pytest.mark.parametrize(("spec", "name"), [("matmul_ring", "matmul_ring_three"), ("matmul_ring", "matmul_pipelined")])
 def test_of_several_places_the_first_one_is_named(spec: str, name: str) -> None:
     made = unpack(program(library.machine(spec, name)))

@@ -182,6 +182,13 @@ def test_a_roofline_says_that_nothing_is_measured() -> None:
     assert "roofline, predicted" in said and "nothing here is measured" in said and "matmul_128x128" in said
 
 
+def test_a_roofline_says_other_sizes_beside_the_machine() -> None:
+    said = draw(library.loaded("matmul_shared"), "roofline").svg
+    assert (
+        "at M = 4096, K = 4096, N = 4096;" in said and "batched_64x64 at G = 128, M = 128" in said and "matmul_16x16 at" not in said
+    )
+
+
 def test_a_cpu_has_a_roofline_too() -> None:
     said = draw(library.loaded("norm_cpu"), "roofline", device="cpu-avx2").svg
     sound(said)
@@ -340,6 +347,16 @@ def test_notebooks_show_pictures() -> None:
     wrong = check(machine)
     assert isinstance(wrong, Refutation)
     assert "<b>refuted</b>" in wrong._repr_html_() and refuted(wrong).svg in wrong._repr_html_()
+
+
+def test_notebooks_show_choices_and_pipelines() -> None:
+    spec = library.loaded("softmax_cpu")
+    assert "<li><code>softmax_cores : softmax</code></li>" in spec._repr_html_()
+    assert "softmax_kept where N &lt;= 4096" in spec.softmax_cores._repr_html_()
+    whole = tinygpu.check(spec.softmax_cores)
+    assert "<b>proved</b> <code>softmax_cores</code>, all R, N with N &gt;= 1 (" in whole._repr_html_()  # type: ignore[union-attr]
+    assert re.fullmatch(r"<Whole of softmax_cores: \d+ obligations>", repr(whole))
+    assert repr(spec.softmax_cores) == "<Choice softmax_cores : softmax>" and {*tinygpu.__all__} <= {*dir(tinygpu)}
 
 
 def test_what_is_unknown_is_shown_as_unknown() -> None:

@@ -153,3 +153,9 @@ def test_a_module_of_several_is_what_is_written_for_it(tmp_path: Path) -> None:
     whole = insisted(tinygpu.check(pipeline.load_text(f"{AGAIN}\n{more}", "odd.tgpu").q))
     _, text = module(whole, "odd.tgpu")  # type: ignore[arg-type]
     assert differs(text, "odd.py") is None
+
+
+def test_a_stream_on_a_cpu_is_refused_in_the_name_of_who_was_called() -> None:
+    one = tinygpu.build(insisted(tinygpu.check(pipeline.load_text(AGAIN, "odd.tgpu").spec.pipelines[-1])))
+    with pytest.raises(TypeError, match="TG816 p: stream is for arrays on a GPU"):
+        one(X, stream=3)

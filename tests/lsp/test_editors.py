@@ -46,6 +46,45 @@ def test_the_lock_names_no_host():
     assert '"resolved"' not in (FOLDER / "package-lock.json").read_text()
 
 
+STUB = """
+const commands = {}, started = [];
+const vscode = {
+  Uri: { parse: (text) => ({ fsPath: text.replace("file://", "") }) },
+  TaskScope: { Workspace: 2 },
+  ProcessExecution: function (process, args) { Object.assign(this, { process, args }); },
+  Task: function (kind, scope, name, source, execution) { Object.assign(this, { execution }); },
+  tasks: { executeTask: (task) => started.push([task.execution.process, ...task.execution.args]) },
+  commands: { registerCommand: (name, run) => { commands[name] = run; return {}; } },
+  workspace: {
+    workspaceFolders: [{ uri: { fsPath: "/w" } }], createFileSystemWatcher: () => ({}),
+    getConfiguration: () => ({ get: (_, other) => JSON.parse(process.argv[2]) ?? other }),
+  },
+  window: { showErrorMessage: () => {} },
+};
+const client = { LanguageClient: class { start() {} } };
+const load = require("module")._load;
+require("module")._load = (name, ...more) => (name === "vscode" ? vscode : name.startsWith("vscode-") ? client : load(name, ...more));
+require(process.argv[1]).activate({ subscriptions: [] });
+commands["tinygpu.show"]("file:///w/a b.tgpu", "m[T=f16]");
+console.log(JSON.stringify(started));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.parametrize(
+    ("setting", "started"),
+    [
+        (None, ["tinygpu"]),
+        (["${workspaceFolder}/.venv/bin/tinygpu", "lsp"], ["/w/.venv/bin/tinygpu"]),
+        (["python", "-m", "tinygpu", "lsp"], ["python", "-m", "tinygpu"]),
+    ],
+)
+def test_the_line_above_a_machine_checks_it_however_the_server_is_started(setting: list[str] | None, started: list[str]):
+    command = ["node", "-e", STUB, str(FOLDER / "extension.js"), json.dumps(setting)]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(ran.stdout) == [[*started, "check", "/w/a b.tgpu", "--machine", "m[T=f16]"]]
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 @pytest.mark.parametrize("name", ["extension.js", "copied.js"])
 def test_the_scripts_parse(name: str):

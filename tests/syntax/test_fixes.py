@@ -62,6 +62,22 @@ def test_a_fix_is_done_in_the_text(text: str, want: str):
     assert want in fixed(text) and want not in text
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        "\n# the end\n",
+        "\n" + OP.replace("VALUE", "0.0 * x[i]"),
+        "\nmachine m : f {\n  work grid = (g), block = (t: 32)\n  compute i = (g, t)\n}\n",
+    ],
+)
+def test_a_brace_that_is_open_is_closed_before_what_follows(rest: str):
+    open_ = OP.replace("VALUE", "x[i]").removesuffix("}\n")
+    assert messages(open_ + rest)[0].code == "TG003"
+    assert fixed(open_ + rest) == open_[:-1] + "\n}\n" + rest
+    parse(fixed(open_ + rest))
+
+
 def test_a_fix_whose_word_is_not_there_is_none():
     (one,) = messages('import "lip"\n' + OP.replace("VALUE", "x[i]"))
     assert all(fix.place("import") is None for fix in one.fixes)

@@ -64,7 +64,7 @@ LEFT: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
         F.scaled_dot_product_attention,
         ((2, 3, 7, 8),) * 3,
     ),
-    "left to eager, because no proved operator of the library computes it: cumsum, sin 2": (
+    "left to eager, because no pattern of the table is of it: cumsum, sin 2": (
         lambda x: x.sin().sin().cumsum(0),
         ((3,),),
     ),

@@ -17,3 +17,5 @@ def test_the_install_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"TG940 torch is not installed: pip install 'tinygpu\[torch\]'"):
         tinygpu.torch.register(module("saxpy"))
+    with pytest.raises(ImportError, match="TG940 torch is not installed"):
+        tinygpu.torch.compile_backend(None, [])

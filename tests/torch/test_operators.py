@@ -196,6 +196,7 @@ BAD: dict[str, Any] = {
     r"TG803 rows_soft: .*rank 1 instead of 2": lambda ops: ops.soft(f64(3)),
     r"TG804 pairs_scaled: w has shape \(4,\)": lambda ops: ops.scaled(f64(3, 5), f64(4), 0.5),
     r"TG805 rows_soft: x .*C-contiguous": lambda ops: ops.soft(f64(3, 5).t()),
+    r"TG801 rows_soft: x is negated only when torch reads it": lambda ops: ops.soft(torch._neg_view(f64(3, 5))),
     r"TG801 rows_soft: .*Sparse layout": lambda ops: ops.soft(f64(3, 5).to_sparse()),
     r"TG808 rows_soft: proved only where N >= 1": lambda ops: ops.soft(f64(3, 0)),
 }
@@ -221,10 +222,19 @@ def test_a_device_that_has_no_kernel_is_named(module: ModuleType, ops: SimpleNam
         ops.soft(torch.randn(3, 5).to_mkldnn())
 
 
+def test_tensors_on_two_devices_are_refused(ops: SimpleNamespace) -> None:
+    """Where one of them has no data torch asks the fake twin, which would make an output that nobody writes."""
+    for x, w in ((f64(3, 5), f64(5).to("meta")), (f64(3, 5).to("meta"), f64(5))):
+        with pytest.raises(ValueError, match=r"TG809 pairs_scaled: all arrays .*; x is on (cpu|meta) and w is on (meta|cpu)"):
+            ops.scaled(x, w, 0.5)
+
+
 def test_only_launchers_are_operators(module: ModuleType) -> None:
     for one in (print, module.rows_soft_cpu, lambda x: x):
         with pytest.raises(TypeError, match=r"TG941 .*is no launcher"):
             register(one, "tests")
+    with pytest.raises(TypeError, match="TG941 3: is no launcher"):
+        register(module.soft, "tests", "soft_with_a_number", backward=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="TG941 each_places: has no array among its inputs"):
         register(module.places, "tests")
     with pytest.raises(TypeError, match="TG941 torch: is no module that tinygpu has built"):

@@ -107,7 +107,7 @@ def check_all(arguments: argparse.Namespace) -> int:
                 keep(spec, one)
             if style == "human" and is_news(arguments, one):
                 tell(judged[-1], width, arguments.why, sources)
-    finish(judged, believed, proved, problems, style, sources)
+    finish(judged, believed, proved, problems, style, sources, arguments.again)
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
     return exit_code(
@@ -257,8 +257,9 @@ def finish(
     problems: tuple[Diagnostic, ...],
     style: str,
     sources: dict[str, str],
+    again: bool,
 ) -> None:
-    """What comes after the last machine: the count for a person, the whole document for a machine."""
+    """What comes after the last machine: the count for a person, `again` of one too, the whole document for a machine."""
     every: tuple[Believed | Proved | Judged, ...] = (*believed, *proved, *judged)
     found = (*problems, *(d for one in every for d in one.diagnostics))
     match style:
@@ -272,10 +273,10 @@ def finish(
             )
             for what, ones in rows:
                 words, kept = [one.word for one in ones], sum(one.kept for one in ones)
-                counts = {word: words.count(word) for word in ("proved", "refuted", "unknown", "error")}
-                if len(words) > 1:
-                    said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
-                    print(f"{len(words)} {what}: {said}{f' ({kept} of these kept)' if kept else ''}")
+                if len(words) > 1 or (kept and again):
+                    head = f"{len(words)} {what}" if len(words) > 1 else ones[0].path
+                    said = ", ".join(f"{n} {w}" for w in ("proved", "refuted", "unknown", "error") if (n := words.count(w)))
+                    print(f"{head}: {said}{f' ({kept} of these kept)' if kept else ''}")
         case "json":
             named = ((f"{kind}s", [t.row for t in believed if t.kind == kind]) for kind in ("theorem", "choice", "pipeline"))
             others = {name: several for name, several in named if several}

@@ -16,7 +16,7 @@ from tinygpu.commands.settings import PLACES
 from tinygpu.record import dataclass
 
 EXAMPLE = "tinygpu completion bash > ~/.local/share/bash-completion/completions/tinygpu"
-NAMES = r"s/^ *(machine|op|theorem|lemma|choice) +([A-Za-z_0-9]+).*/\2/p"  # what commands take for a name
+NAMES = r"s/^ *(machine|op|theorem|lemma|choice|pipeline) +([A-Za-z_0-9]+).*/\2/p"  # what commands take for a name
 NAMED = ("machine", "machines", "words", "op", "rival")  # arguments that are names of the spec, or may be
 FILES = ("tgpu", "json", "py", "toml")  # what commands read
 

@@ -110,7 +110,8 @@ def run_all(
     gpu = arguments.device != "cpu" and gpu_arrays()
     if arguments.device == "gpu" and not gpu:
         title = "no GPU that can be used: it needs numba-cuda, cuda-core, and CuPy or torch"
-        raise TinygpuError.of("TG907", title, help="leave out --device gpu to run on the CPU")
+        help = "pip install 'tinygpu[cuda,torch]' brings these; without a GPU leave out --device gpu, to run on the CPU"
+        raise TinygpuError.of("TG907", title, help=help)
     limit, last = arguments.time * len(judged), judged[-1].machine
     built = pipeline.timely(limit, last, partial(ready, list(judged)))
     if not gpu:

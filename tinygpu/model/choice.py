@@ -22,7 +22,7 @@ from tinygpu.model.scope import Scope
 from tinygpu.model.served import Served
 from tinygpu.model.source import Variant, chosen, words
 from tinygpu.model.value import condition
-from tinygpu.record import dataclass, field
+from tinygpu.record import Pictured, dataclass, field
 from tinygpu.syntax import tree
 
 
@@ -40,13 +40,16 @@ class Branch:
         return tuple(dict.fromkeys((*self.machine.op.where, *self.machine.where)))
 
 
-class Launched:
+class Launched(Pictured):
     """What choices and pipelines share: each is one launcher of machines."""
 
     __slots__ = ()
     if TYPE_CHECKING:
         name: str
         op: Op
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} : {self.op.name}>"
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -70,7 +73,7 @@ class Launched:
         return {(m.title, m.op.name) for m in self.machines} <= {(m.title, m.op.name) for m in machines}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Choice(Launched):
     """One launcher for an op: of several machines the one whose case the sizes are. `variant` are the dtypes of a family."""
 

@@ -59,7 +59,7 @@ class Call:
         return tuple(dict.fromkeys((*self.to.op.where, *(self.to.where if isinstance(self.to, Machine) else ()))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pipeline(Launched):
     """One launcher for ops in turn; `op` is what they compute, and `agreements` are of its outputs."""
 

@@ -1,6 +1,6 @@
 """What a notebook shows: of a machine who has its outputs, of a verdict what it says, with a picture where there is one.
 
-Comes in: a spec, a machine, a verdict. Goes out: HTML. The one idea: a cell of a notebook never fails because of a picture, so where none can be drawn the words stand alone.
+Comes in: a spec, a machine, a choice or a pipeline, a verdict. Goes out: HTML. The one idea: a cell of a notebook never fails because of a picture, so where none can be drawn the words stand alone.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from html import escape
 from typing import Any
 
 from tinygpu.diagnostic import Diagnostic, TinygpuError
+from tinygpu.model.choice import Choice
 from tinygpu.model.machine import Machine
+from tinygpu.model.pipeline import Pipeline
 from tinygpu.pictures.drawn import draw, outputs
 from tinygpu.pipeline import Loaded, Proof, Refutation, Unknown
 from tinygpu.proof.summary import sizes
+from tinygpu.whole import Whole
 
 BOX = "overflow-x:auto;max-height:42em"
 
@@ -27,12 +30,18 @@ def parts(one: Any) -> Iterator[str]:
     """Words, then a picture."""
     match one:
         case Loaded():
-            names = dict.fromkeys(m.heading for m in one.machines)
+            joined = [f"{whole.name} : {whole.said}" for whole in one.spec.joined]
+            names = dict.fromkeys((*(m.heading for m in one.machines), *joined))
             yield f"<b>{escape(one.path or 'a spec')}</b>: {len(one.spec.ops)} ops, {len(one.machines)} machines"
             yield f"<ul>{''.join(f'<li><code>{escape(name)}</code></li>' for name in names)}</ul>"
         case Machine():
             yield f"<code>{escape(one.heading)}</code>"
             yield picture(one)
+        case Choice() | Pipeline():
+            yield f"<pre>{escape(one.spelled)}</pre>"
+        case Whole(about):
+            yield f"<b>proved</b> <code>{escape(about.name)}</code>, {escape(about.sizes)} ({one.obligations} obligations, {len(one.proofs)} machines)"
+            yield f"<pre>{escape(about.spelled)}</pre>"
         case Proof():
             yield f"<b>proved</b> <code>{escape(one.program.name)}</code>, {escape(sizes(one.program))} ({len(one.theorems)} obligations)"
             yield picture(one)

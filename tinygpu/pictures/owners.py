@@ -71,12 +71,22 @@ def owners(program: Program, sizes: Mapping[str, int], name: str, stores: bool) 
         everyone = points.block * (int(points.thread.max(initial=0)) + 1) + points.thread
         for into, numbers, extra in zip(counted, (points.block, everyone), much, strict=True):
             many = int(numbers.max(initial=0)) + 1
-            pairs = np.unique(cell[fresh] * many + numbers[fresh])
+            pairs = distinct(cell[fresh] * many + numbers[fresh])
             into += extra * np.bincount(pairs // many, minlength=len(into))
     left = tuple(s for s in mine if s not in told)
     exact = not any(reads(s.where.guard) for s in told)
     whose, block, thread, register, time, blocks, each = (h.reshape(shape) for h in (*held, *counted))
     return Owners(array, stores, shape, tuple(told), left, exact, whose, block, thread, register, time, blocks, each)
+
+
+def distinct(numbers: Numbers) -> Numbers:
+    """Each number once, in order: what `np.unique` gives, which hashes and takes ten times as long.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,9 @@ def seen(program: Program, access: Access, sizes: Mapping[str, int]) -> tuple[Po
     extents, guards = extents_of(every, sizes)
     guards = [*guards, permissive(access.where.guard, True)]
     used = frozenset[str]().union(*map(variables, (*access.index, *guards)))
-    used |= {a.name for a in every if variables(a.extent) & extents.keys()}
+    used |= {
+        a.name for a in every if variables(a.extent) & extents.keys() or not extents[a.name]
+    }  # of an empty axis nobody is there
     box = {a.name: extents[a.name] if a.name in used else 1 for a in every}
     points = product(launch, box, guards)
     values = {**sizes, **points}

@@ -31,6 +31,15 @@ def together(points: Sequence[Point]) -> list[Point]:
     return [replace(mine[0], title=shortened(", ".join(p.title for p in mine))) for mine in found.values()]
 
 
+def titled(title: str, cost: Cost, first: Cost) -> str:
+    """The name of a machine, with its sizes where they are not those of the first one."""
+    return title if dict(cost.sizes) == dict(first.sizes) else f"{title} at {at_sizes(cost)}"
+
+
+def at_sizes(cost: Cost) -> str:
+    return ", ".join(f"{name} = {number}" for name, number in cost.sizes.items())
+
+
 def shortened(text: str) -> str:
     """A list of which nobody needs all."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(', ', 1)[0]}, …"
@@ -38,7 +47,7 @@ def shortened(text: str) -> str:
 
 def roofline(named: Sequence[tuple[str, Cost]], device: Device | Processor) -> Picture:
     """The machines, each with its cost, under the roofs of a device. Raises Unclear where none can be placed."""
-    points = together([p for title, cost in named if (p := point(title, cost, device))])
+    points = together([p for title, cost in named if (p := point(titled(title, cost, named[0][1]), cost, device))])
     if not points:
         raise Unclear
     peaks, band = roofs(device, [cost for _, cost in named]), float(device.memory_bytes_per_second)
@@ -46,7 +55,7 @@ def roofline(named: Sequence[tuple[str, Cost]], device: Device | Processor) -> P
     ridge = [peak / band for peak in peaks.values()]
     across = Scale.of([*(x for x, _ in spots), *ridge, min(x for x, _ in spots) / 2, max(ridge) * 3], LEFT, WIDTH - RIGHT)
     up = Scale.of([*(y for _, y in spots), *peaks.values(), min(y for _, y in spots) / 2], TOP + HEIGHT, TOP)
-    sizes = ", ".join(f"{k} = {v}" for k, v in named[0][1].sizes.items())
+    sizes = at_sizes(named[0][1])
     title = f"{device.name}: roofline, predicted"
     said = (
         f"at {sizes}; nothing here is measured" if sizes else "nothing here is measured"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tinygpu.runtime.allocate import _laid  # noqa: F401  # by the text of launchers
 from tinygpu.runtime.conditions import _python
-from tinygpu.runtime.go import _extents, _first, _Spec, _with_memory
+from tinygpu.runtime.go import _ON_CPU, _extents, _first, _Spec, _with_memory
 from tinygpu.runtime.launch import _at_first, _both, _compiled
 
 
@@ -43,6 +43,8 @@ def _calls(spec: _Spec, home: dict[str, Any]) -> Iterator[str]:
     """On a GPU the stream, which arrays between calls do not tell; what stands between the calls; then the calls."""
     yield f"if {_first(spec)}.device >= 0:"
     yield f"    stream = _stream_of({spec['name']!r}, stream, {', '.join(f'v_{name}' for name in _with_memory(spec))})"
+    yield "elif stream is not None:"
+    yield f"    _fail(TypeError, 'TG816', {spec['name']!r}, {_ON_CPU!r})"
     (arena,) = spec["workspaces"] or ("",)
     for name, (dtype, shape, at) in spec["between"].items():
         yield f"{_buffer(name)} = _laid(v_{arena}, {_python(at)}, {name!r}, {dtype!r}, {_extents(shape)})"

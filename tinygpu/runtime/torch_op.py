@@ -53,6 +53,7 @@ def torch_op(
     except (RuntimeError, ValueError) as error:
         _fail(TypeError, "TG941", title, f"torch takes no such operator: {str(error).splitlines()[0]}")
     library.impl(name, _called(torch, launcher, spec), "CompositeExplicitAutograd")
+    library.impl(name, torch.library.fallthrough_kernel, "Negative")  # torch would make a copy first, and say nothing
     torch.library.register_fake(title, _twin(torch, spec, words), lib=library)
     if backward:
         _differentiable(torch, library, title, spec, gradients, links)
@@ -149,6 +150,7 @@ def _shapes(spec: _Spec) -> Iterator[str]:
     yield f"    def fake({', '.join([*(f'v_{name}' for name in spec['inputs']), *(f'n_{size}' for size in _told(spec))])}):"
     for name in _arrays_of(spec):
         dtype, shape = spec["inputs"][name]
+        yield f"        _beside({title}, {_arrays_of(spec)[0]!r}, v_{_arrays_of(spec)[0]}, {name!r}, v_{name})"
         yield f"        _described({title}, {name!r}, v_{name}, torch.{_HELD[dtype][0][0]}, {_shown(shape)!r}, {len(shape)})"
     for size, (name, axis, offset, factor) in spec["solved"].items():
         plain = spec["inputs"][name][1][axis] == size
@@ -178,6 +180,17 @@ def _described(function: str, name: str, value: Any, dtype: Any, shape: str, ran
     if value.dim() != rank:
         _fail(
             ValueError, "TG803", function, f"{wanted}; its shape is {tuple(value.shape)}, of rank {value.dim()} instead of {rank}"
+        )
+
+
+def _beside(function: str, first: str, one: Any, name: str, value: Any) -> None:
+    """Tensors are on one device, also where some have no data: torch asks the fake twin where any has none."""
+    if one.device != value.device:
+        _fail(
+            ValueError,
+            "TG809",
+            function,
+            f"all arrays have to be on one device; {first} is on {one.device} and {name} is on {value.device}",
         )
 
 
@@ -234,28 +247,36 @@ def _differentiable(torch: Any, library: Any, title: str, spec: _Spec, ops: Sequ
     """Tell autograd: what is kept is what the gradients take; where one is asked for that nobody gives, the call is refused."""
     names, outputs = [*spec["inputs"]], [*spec["outputs"]]
     given, taken = {name for _, gives, _ in links for name in gives}, {name for takes, _, _ in links for name in takes}
+    arrays, places = _arrays_of(spec), {name: place for place, name in enumerate((*names, *outputs))}
+    tensors = [name for name in (*arrays, *outputs) if name in taken]
+    numbers = [name for name in names if name in taken and name not in arrays]
+    saved, told = [places[name] for name in tensors], [(name, places[name]) for name in numbers]
+    ungiven = [(name, place) for name, place in places.items() if name in arrays and f"d{name}" not in given]
+    silent = [places[name] for name in outputs if f"d{name}" not in taken]
+    wanted = [{size: (places[name], axis) for size, (name, axis) in sizes.items()} for _, _, sizes in links]
+    sized, plain = any(wanted), [dict[str, int]() for _ in wanted]
 
     def kept(ctx: Any, inputs: tuple[Any, ...], output: Any, **_: Any) -> None:
-        made = dict(zip(outputs, output if len(outputs) > 1 else (output,), strict=True))
-        values = dict(zip(names, inputs, strict=True)) | made
-        ctx.mark_non_differentiable(*(value for name, value in made.items() if f"d{name}" not in taken))
-        for name, needed in zip(names, ctx.needs_input_grad, strict=False):
-            if needed and f"d{name}" not in given:
-                _ungiven(title, name)
-        tensors = {name: value for name, value in values.items() if name in taken and isinstance(value, torch.Tensor)}
-        ctx.save_for_backward(*tensors.values())
-        ctx.names, ctx.numbers = (
-            [*tensors],
-            {name: value for name, value in values.items() if name in taken and name not in tensors},
-        )
-        ctx.sizes = [{size: values[name].shape[axis] for size, (name, axis) in told.items()} for _, _, told in links]
+        values = (*inputs, *(output if len(outputs) > 1 else (output,)))
+        if ungiven:
+            asked = ctx.needs_input_grad
+            for name, place in ungiven:
+                if asked[place]:
+                    _ungiven(title, name)
+        if silent:
+            ctx.mark_non_differentiable(*(values[place] for place in silent))
+        ctx.save_for_backward(*[values[place] for place in saved])
+        if told:
+            ctx.numbers = {name: values[place] for name, place in told}
+        if sized:
+            ctx.sizes = [{size: values[place].shape[axis] for size, (place, axis) in sizes.items()} for sizes in wanted]
 
     def gradient(ctx: Any, *grads: Any) -> Any:
-        values = dict(zip(ctx.names, ctx.saved_tensors, strict=True)) | ctx.numbers
+        values = dict(zip(tensors, ctx.saved_tensors, strict=True)) | (ctx.numbers if told else {})
         changed = ((name, grad) for name, grad in zip(outputs, grads, strict=True) if f"d{name}" in taken)
         values |= {f"d{name}": grad.contiguous() for name, grad in changed}  # of a sum, all are one number in memory
         found: dict[str, Any] = {}
-        for op, (takes, gives, _), sizes in zip(ops, links, ctx.sizes, strict=True):
+        for op, (takes, gives, _), sizes in zip(ops, links, ctx.sizes if sized else plain, strict=True):
             made = op(*(values[name] for name in takes), **sizes)
             found |= dict(zip(gives, made if len(gives) > 1 else (made,), strict=True))
         return tuple(found.get(f"d{name}") for name in names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from difflib import get_close_matches
 
-from tinygpu.diagnostic import Diagnostic, Label
+from tinygpu.diagnostic import Diagnostic, Fix, Label
 from tinygpu.syntax.grammar import DEPTH, END, shipped_parser
 from tinygpu.syntax.lexer import NEWLINE, STRAY, WORD, Source, Token
 from tinygpu.syntax.mistakes import CLOSERS, KINDS, Stop, after_previous, at_word, describe, known, name_of, place_of
@@ -58,15 +58,25 @@ def _unclosed(place: Stop, source: Source) -> Diagnostic | None:
     closer = CLOSERS[opener.kind]
     here = Label(source.span(opener.start, opener.end), f"no `{closer}` follows")
     found = Label(source.span(token.start, token.end), f"{name_of(token)} stands inside of it")
-    return Diagnostic("TG003", f"`{opener.text}` is never closed", (here, found), helps=(f"close it with `{closer}`",))
+    help = f"close it with `{closer}`"
+    return Diagnostic(
+        "TG003", f"`{opener.text}` is never closed", (here, found), helps=(help,), fixes=(_closed(place, source, closer, help),)
+    )
+
+
+def _closed(place: Stop, source: Source, closer: str, help: str) -> Fix:
+    """The closer behind what surely stands inside: a brace on a line of its own, before the declaration that follows."""
+    inside = [word for word in place.words[: place.at] if word.kind not in (NEWLINE, END)]
+    if closer == "}" and len(inside) > 1 and _heads(inside[-1], source):
+        inside.pop()
+    end = inside[-1].end
+    return Fix(help, source.span(end, end), f"\n{closer}" if closer == "}" else closer)
 
 
 def _never_closed(place: Stop, source: Source) -> bool:
     """Does the innermost open bracket stay open to the end of its block, or an open brace to the next declaration?"""
     if place.open[-1].kind == "{":
-        previous = place.previous
-        heads = [w for w in (place.token, previous) if w and w.text in DECLARATIONS and source.span(w.start, w.end).column == 1]
-        return place.token.kind == END or bool(heads)
+        return place.token.kind == END or any(w and _heads(w, source) for w in (place.token, place.previous))
     depth = 1
     for word in place.words[place.at :]:
         depth += (word.kind in ("(", "[")) - (word.kind in (")", "]"))
@@ -75,6 +85,11 @@ def _never_closed(place: Stop, source: Source) -> bool:
         if word.kind in ("{", "}", END):
             return True
     return True
+
+
+def _heads(word: Token, source: Source) -> bool:
+    """Does a declaration begin with it?"""
+    return word.text in DECLARATIONS and source.span(word.start, word.end).column == 1
 
 
 def _opener(token: Token) -> str:

@@ -29,15 +29,16 @@ def register(
     ours = runtime.loaded()
     if isinstance(launcher, ModuleType):
         return ours.torch_ops(launcher, namespace)
-    return ours.torch_op(launcher, namespace, name, (backward,) if callable(backward) else tuple(backward))
+    return ours.torch_op(launcher, namespace, name, tuple(backward) if isinstance(backward, Sequence) else (backward,))
 
 
 def compile_backend(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """A backend of `torch.compile`: `torch.compile(model, backend=tinygpu.torch.compile_backend)`.
 
     Where a graph has something that a shipped machine is proved to compute, that machine computes it; the rest is run by torch, or compiled by Inductor with
-    `options={"rest": "inductor"}`. TGPU_EXPLAIN=1 prints which, and why. Raises ValueError for other options (TG944).
+    `options={"rest": "inductor"}`. TGPU_EXPLAIN=1 prints which, and why. Raises ImportError without torch (TG940), ValueError for other options (TG944).
     """
+    runtime.loaded()._torch()
     from tinygpu.torch.backend import compiled
 
     return compiled(graph, inputs, options)

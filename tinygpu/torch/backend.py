@@ -63,5 +63,5 @@ def explained(name: str, rest: str, found: Sequence[Said], others: Counter[str])
     lines += [f"  {one}" for one in found]
     if others:
         named = ", ".join(f"{name} {count}" if count > 1 else name for name, count in sorted(others.items()))
-        lines.append(f"  left to {rest}, because no proved operator of the library computes it: {named}")
+        lines.append(f"  left to {rest}, because no pattern of the table is of it: {named}")
     return "\n".join(lines)
