@@ -72,8 +72,7 @@ def check_all(arguments: argparse.Namespace) -> int:
     style, hashed = arguments.output_format, arguments.output_format == "json"
     stated = theorems.stated(specs, arguments.machine)
     free = families(specs, arguments.machine)
-    alone = {*theorems.alone(stated), *(f.name for _, f in free)}
-    rest = [name for name in arguments.machine if name not in alone]
+    rest = [name for name in arguments.machine if name not in (*theorems.alone(stated), *(f.name for _, f in free))]
     none = not any(s.machines for s in specs) or (arguments.machine and not rest)
     machines = () if (stated or free) and none else among(specs, rest, problems)
     headings = (*(theorems.heading(t) for _, t in stated), *(f.heading for _, f in free))
