@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tinygpu.category.deadline import TIME
+from tinygpu.commands import theorems
 from tinygpu.commands.families import Proved, check_family
-from tinygpu.commands.specs import Facts, Judged, judge_light
-from tinygpu.commands.theorems import Believed, judge
+from tinygpu.commands.specs import Facts, Judged, judge, judge_light, with_hash
+from tinygpu.commands.theorems import Believed
 from tinygpu.model.free import Skeleton
 from tinygpu.model.machine import Machine
 from tinygpu.model.pipeline import Claimed
@@ -35,6 +36,13 @@ class Store:
         new = judge_light(rest, self.budget, True, jobs, self.limit)  # begun now
         return (one or self.added(*pair, next(new)) for pair, one in zip(machines, found, strict=True))
 
+    def in_turn(self, machines: Sequence[tuple[Loaded, Machine]]) -> Iterator[Judged]:
+        """New verdicts of machines, each as soon as it is there: it is kept, with its hash, when somebody has it."""
+        for spec, machine in machines:
+            new = judge(spec.path, machine, self.budget, limit=self.limit)
+            yield new
+            self.added(spec, machine, with_hash(new))
+
     def machine(self, spec: Loaded, machine: Machine) -> Judged | None:
         """The verdict on a machine that is kept."""
         found = recall(spec, machine, self.budget)
@@ -55,7 +63,7 @@ class Store:
         if found := recall(spec, one, self.budget):
             counts = (found.counts[0], found.counts[1])
             return Believed(spec.path, one, found.word, found.diagnostics, found.seconds, None, counts, kept=True)
-        new = judge(spec.path, one, self.budget, self.limit)
+        new = theorems.judge(spec.path, one, self.budget, self.limit)
         remember(spec, one, self.budget, Kept(new.word, new.seconds, "", new.counts, _hash(spec, new), new.diagnostics))
         return new
 

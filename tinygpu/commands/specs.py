@@ -15,7 +15,7 @@ from tinygpu.category.deadline import TIME
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, brief, find, how_long, read_text
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.record import dataclass
+from tinygpu.record import dataclass, replace
 
 if TYPE_CHECKING:
     from tinygpu.model.choice import Choice
@@ -191,11 +191,20 @@ def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool =
         return Judged(path, machine, "refuted", (verdict.diagnostic,), seconds, None, verdict)
     if isinstance(verdict, pipeline.Unknown):
         return Judged(path, machine, "unknown", verdict.diagnostics, seconds, None, verdict)
-    from tinygpu.proof.certificate import certify
     from tinygpu.proof.summary import sizes
 
-    proof = certify(verdict).proof if hashed else ""
-    return Judged(path, machine, "proved", (), seconds, Facts(sizes(verdict.program), len(verdict.theorems), proof), verdict)
+    found = Judged(path, machine, "proved", (), seconds, Facts(sizes(verdict.program), len(verdict.theorems)), verdict)
+    return with_hash(found) if hashed else found
+
+
+def with_hash(judged: Judged) -> Judged:
+    """The same with the hash of what was proved, if it was."""
+    from tinygpu import pipeline
+    from tinygpu.proof.certificate import certify
+
+    if judged.facts is None or not isinstance(judged.verdict, pipeline.Proof):
+        return judged
+    return replace(judged, facts=replace(judged.facts, proof=certify(judged.verdict).proof))
 
 
 def judge_light(

@@ -145,9 +145,9 @@ def whole_vector(part: Term, axes: tuple[Axis, ...], where: tuple[Term, ...]) ->
     """
     match part:
         case App("lt", (index, extent)):
-            for axis in axes:
+            for axis in (a for a in axes if a.sort == "vector" and a.name in variables(index)):
                 first = simplify(substitute(index, {axis.name: Const(0)}))
-                if axis.sort != "vector" or simplify(index - first) != Var(axis.name):
+                if simplify(index - first) != Var(axis.name):
                     continue
                 box = Region(axes, where)
                 if all(holds(equal(term % axis.extent, 0), box) is True for term in (first, extent)):

@@ -27,7 +27,7 @@ from tinygpu.lsp.read import as_document
 from tinygpu.lsp.state import State
 from tinygpu.lsp.verdicts import Job
 
-PAUSE = 0.03  # seconds without a change, after which a text is read
+PAUSE = 0.01  # seconds without a change, after which a text is read
 
 
 class Server(LanguageServer):

@@ -93,7 +93,7 @@ def judged(spec: Loaded, job: Job) -> Iterator[Shown | Cost]:
     wanted = [every[title] for title, one in there.items() if one is None]
     machines = [(spec, one) for one in wanted if isinstance(one, Machine)]
     proved = [m for t, one in there.items() if one and one.word == "proved" and isinstance(m := every[t], Machine)]
-    for found in store.machines(machines, cores() if len(machines) > FEW else 1):
+    for found in store.machines(machines, cores()) if len(machines) > FEW else store.in_turn(machines):
         yield shown(spec, found.machine, found)
         proved += [found.machine] if found.word == "proved" else []
     for one in wanted:
