@@ -239,7 +239,12 @@ def parted(guard: Term, wanted: Term) -> tuple[Term, Term, Term, Term]:
     of the program's both."""
     first = [*takewhile(lambda c: not reads(c), conjuncts(guard))]
     indices = conjunction(*(c for c in conjuncts(wanted) if not reads(c)))
-    return conjunction(*first), conjunction(*conjuncts(guard)[len(first) :]), indices, conjunction(*filter(reads, conjuncts(wanted)))
+    return (
+        conjunction(*first),
+        conjunction(*conjuncts(guard)[len(first) :]),
+        indices,
+        conjunction(*filter(reads, conjuncts(wanted))),
+    )
 
 
 def _arithmetic(term: Term) -> bool:

@@ -26,7 +26,7 @@ from tinygpu.validate.ends import Ends, upper_guards
 from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away, together
 from tinygpu.validate.same import BUDGET, Here, canonical
 
-LEAST = 2**31 - 1  # the largest index where indices have 32 bits
+LEAST, LONG = 2**31 - 1, 2**63 - 1  # the largest index where indices have 32 bits, and where they have 64
 WORD = 2**32 - 1
 LARGEST = Var("largest index")
 RANGES = {  # lowest and highest, each as (factor of W, constant)
@@ -67,7 +67,8 @@ class Width:
         forms = (polynomial(form) for t in self.limits for form in (t, canonical(t)))
         self.forms = tuple({frozenset(form.items()): form for form in forms}.values())
         self.atoms = tuple(frozenset(atom for m in form for atom in m) for form in self.forms)
-        self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
+        if any(isinstance(t, Const) and t.value > self.least for t in self.limits):
+            self.least = LONG  # no call takes the kernel whose indices have 32 bits
 
     def fits(self, term: Term, kind: str, here: Here, quick: bool = False) -> bool:
         """Whether a term is in the range of that kind at every point of a place; `quick` does not ask the solver."""
