@@ -22,7 +22,7 @@ from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
-from tinygpu.validate.ends import Ends, upper_guards
+from tinygpu.validate.ends import Ends, upper_guards, whole_guards
 from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away, together
 from tinygpu.validate.same import BUDGET, Here, canonical
 
@@ -101,7 +101,8 @@ class Width:
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
-        ends = Ends(here.known, upper_guards(here.guards))
+        known = here.known
+        ends = Ends(known, whole_guards(here.guards, known))
         low, tops = ends.low(first), [ends.high(last)]
         if (more := apart(polynomial(last), polynomial(first))) and (top := ends.high(first)) is not None:
             tops.append(plus(top, constant(more)))  # what a guard says of the last one may not be seen in its form
@@ -109,7 +110,7 @@ class Width:
         if (
             low is not None
             and ends.known.positive(low)
-            and any(t is not None and ends.known.positive(plus(most, t, -1)) for t in tops)
+            and any(t is not None and decided(as_written(plus(most, t, -1)) >= 0, known) for t in tops)
         ):
             return True
         return here.holds(conjunction(first >= 0, last < size))
