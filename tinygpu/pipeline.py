@@ -178,8 +178,7 @@ def on_core(program: Program) -> Program:
 
 @lru_cache(maxsize=64)
 def _right(laid_out: Program) -> bool:
-    """Whether a layout is proved: as one program for any number of lanes, or else for each; where launches hand on what is held in tiles, places
-    in them are hard to find if no number says how long these are. Machines of one op are often laid out alike, so it bears no machine's name."""
+    """Whether a layout is proved: as one program for any number of lanes, or else for each; places in tiles that launches hand on are hard to find if no number says how long these are. Machines of one op are often laid out alike, so it bears no machine's name."""
     from tinygpu.program.lanes import instances
 
     once = len(laid_out.launches) == 1 and _proved(laid_out, LAID_OUT) is not None
@@ -202,8 +201,9 @@ def _alone(machine: Machine, program: Program) -> Proof | None:
 
 
 def _proved(program: Program, budget: int = BUDGET) -> Proof | None:
-    found = stage("check", partial(prove, program, budget, enough=1))
-    return found if isinstance(found, Proof) else None
+    with contextlib.suppress(RecursionError):  # of values that are nested too deep: there is always another program
+        return found if isinstance(found := stage("check", partial(prove, program, budget, enough=1)), Proof) else None
+    return None
 
 
 def singles(machine: Machine) -> Iterator[Program]:

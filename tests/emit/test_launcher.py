@@ -6,6 +6,8 @@ The one idea: everything that a proof assumes has an array here that breaks it.
 
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -106,6 +108,17 @@ READ_ONLY = ramp(6)
 READ_ONLY.flags.writeable = False
 BIG = np.empty(12, F)
 
+
+class Far(float):
+    """A finite number that f64 has not, as one of 80 bits may be."""
+
+    def __float__(self) -> float:
+        return math.inf
+
+    def __repr__(self) -> str:
+        return "far"
+
+
 WRONG = [  # spec, how it is called, error, message
     ("saxpy", lambda f: f(1.0, [1.0], X), TypeError, "TG801 saxpy_v4: x must be a float32 array of shape [n], of numpy or on a GPU; it is a list"),
     ("saxpy", lambda f: f(1.0, None, X), TypeError, "TG801 saxpy_v4: x must be a float32 array of shape [n], of numpy or on a GPU; it is a NoneType"),
@@ -142,6 +155,7 @@ WRONG = [  # spec, how it is called, error, message
     ("saxpy", lambda f: f(True, X, X), TypeError, "TG812 saxpy_v4: a must be a real number (f32), not True"),
     ("saxpy", lambda f: f(1e39, X, X), ValueError, "TG812 saxpy_v4: a must be within the range of f32; it is 1e+39"),
     ("saxpy", lambda f: f(10**400, X, X), ValueError, "TG812 saxpy_v4: a must be within the range of f32; it is beyond 2**1328"),
+    ("saxpy", lambda f: f(Far(), X, X), ValueError, "TG812 saxpy_v4: a must be within the range of f32; it is far"),
     ("scaled", lambda f: f(65520, X.astype("f2")), ValueError, "TG812 scaled_m_f16: a must be within the range of f16; it is 65520"),
     ("numbers", lambda f: f(256, True, X.astype("i4")), ValueError, "TG812 numbers_m: k must be within 0 to 255 (u8); it is 256"),
     ("numbers", lambda f: f(1.0, True, X.astype("i4")), TypeError, "TG812 numbers_m: k must be an integer (u8), not 1.0"),

@@ -163,4 +163,13 @@ DEFECTS = (
     Defect("any grid is read", "validate/launcher.py", "            if what and repr(value) != repr(other):", "            if not what and repr(value) != repr(other):", "tests/validate/test_edits.py"),
     # runtime
     Defect("a damaged file of the cache is used", "run/load.py", "        return path.read_bytes() == text.encode()", "        return bool(path.read_bytes())", "tests/run/test_cache.py"),
+    # machines that are right: proved, and then built
+    Defect('a row is not asked for before what it has', 'derive/fold.py', 'rest = about(place.rest, asked, build) if', 'rest = () if', 'tests/validate/test_build.py::test_what_was_proved_is_built_without_a_word[conditions_of_data_inside]'),
+    Defect('what a text asks around a condition is asked in it', 'validate/follow.py', '                    first, guard, _, wanted = parted(guard, wanted)\n                    here = self.under(here, first)\n', '                    pass\n', 'tests/validate/test_build.py::test_what_was_proved_is_built_without_a_word[conditions_of_data_inside]'),
+    Defect('a number beyond 32 bits is no limit', 'validate/width.py', '            self.least = LONG  #', '            pass  #', 'tests/validate/test_build.py::test_what_was_proved_is_built_without_a_word[shifts_by_an_index]'),
+    Defect('a vector that begins in a row may end behind it', 'validate/ends.py', '        many = by > 1 and', '        many = by < 1 and', 'tests/validate/test_build.py::test_what_was_proved_is_built_without_a_word[rows_of_whole_vectors]'),
+    Defect('values nested too deep stop a build', 'pipeline.py', 'contextlib.suppress(RecursionError)', 'contextlib.suppress(ZeroDivisionError)', 'tests/validate/test_build.py::test_what_was_proved_is_built_without_a_word[one_pass_of_a_thread_alone]'),
+    Defect('an element beside bits has the place of its text', 'obligations/shape.py', '        if bits and isinstance(term, Read) and term.index:', '        if not bits and isinstance(term, Read) and term.index:', 'tests/meaning/test_meaning.py::test_what_is_right_is_proved_or_at_least_not_refuted[bits_of_mirrored_elements]'),
+    Defect('a fold may end before it begins', 'model/assignment.py', '        total = _natural(total, setting.where)', '        total = total', 'tests/meaning/test_meaning.py::test_what_is_right_is_proved_or_at_least_not_refuted[a_fold_that_ends_before_it_begins]'),
+    Defect('a finite number beyond f64 is an infinity', 'runtime/calls.py', '(not math.isfinite(double) and double != value == value)', '(double != double and value == value)', 'tests/emit/test_launcher.py'),
 )  # fmt: skip

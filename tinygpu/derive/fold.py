@@ -7,6 +7,7 @@ The one idea: with more than one cell a thread, what does not depend on every ce
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from tinygpu.category.monoid import neutral
 from tinygpu.category.term import (
@@ -19,6 +20,7 @@ from tinygpu.category.term import (
     conjuncts,
     exchange,
     outermost_folds,
+    reads,
     variables,
     walk,
 )
@@ -96,8 +98,9 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
         operands = Operands(build, inner_cells, mine, known, fold.span)
         body = operands.hold(body)
         inside.extend(steps + operands.steps())
-        bare = total(body, {r.tensor for r in operands.held.values()} | set(build.tiles))
-        guard = conjunction(*(() if bare else place.rest), *asked)
+        held = {r.tensor for r in operands.held.values()} | set(build.tiles)
+        rest = about(place.rest, asked, build) if total(body, held) else place.rest
+        guard = conjunction(*rest, *asked)
         assigns.append(Assign(name, point(place.cells), body, fold.monoid, guard, fold.span))
     inside.extend(cells(build, mine + inner_cells, tuple(assigns), place.span))
     steps = tuple(inside)
@@ -106,6 +109,13 @@ def turn(build: Build, names: dict[Fold, str], place: Place) -> tuple[Step, ...]
             steps, between = guarded(between, steps, place.span), ()
         steps = loops((axis,), placed(build.tiles, build.copies, axis.name, steps, turns=True), place.span)
     return steps
+
+
+def about(rest: tuple[Term, ...], asked: tuple[Term, ...], build: Build) -> tuple[Term, ...]:
+    """The parts of what is known of a cell that elements want to be read in what is asked: a condition may be data of a row that a junk cell has not."""
+    read = (r for part in asked for r in reads(part) if r.tensor not in build.tiles)
+    found = {a.name for a in build.axes}.intersection(chain.from_iterable(map(variables, read)))
+    return tuple(p for p in rest if variables(p) & found)
 
 
 def total(body: Term, held: set[str]) -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from tinygpu.category.decide import holds
+from tinygpu.category.linear import polynomial
 from tinygpu.category.owner import Arrow, digits, inferred
 from tinygpu.category.region import Region, points
-from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, substitute, text, variables, walk
+from tinygpu.category.term import TRUE, App, Axis, Const, Fold, Term, apply, conjuncts, substitute, text, variables, walk
 from tinygpu.diagnostic import NOWHERE, Label, Span
 from tinygpu.model.extent import same
 from tinygpu.model.op import Equation
@@ -107,10 +109,18 @@ def _arrow(one: Placement, axes: Mapping[str, Axis], equation: Equation, setting
     if one.term is not None:
         return _by_term(one, targets[0], setting)
     total = points(targets)
+    if not {*one.indices} <= {a.name for a in equation.axes}:
+        total = _natural(total, setting.where)
     factors = _with_extents(one, total, equation, setting)
     if factors is None or not _lawful(factors, one, setting):
         return None
     return digits(targets, factors, setting.where)
+
+
+def _natural(extent: Term, where: Term) -> Term:
+    """How far a fold goes, where it is written as a difference: over nothing, where that is negative. Arrays have no such extents."""
+    less = any(c < 0 for c in polynomial(extent).values())
+    return apply("max", extent, 0) if less and not holds(extent >= 0, Region((), conjuncts(where))) else extent
 
 
 def _with_extents(one: Placement, total: Term, equation: Equation, setting: Setting) -> tuple[Axis, ...] | None:

@@ -13,9 +13,10 @@ from itertools import product
 from math import prod
 
 from tinygpu.category.cancel import cancel
-from tinygpu.category.linear import Polynomial
+from tinygpu.category.linear import polynomial as index_form
 from tinygpu.category.monoid import as_monoid, unit_of
 from tinygpu.category.node import kept
+from tinygpu.category.operation import BITWISE
 from tinygpu.category.ring import polynomial
 from tinygpu.category.term import (
     INTEGERS,
@@ -24,6 +25,7 @@ from tinygpu.category.term import (
     Axis,
     Const,
     Fold,
+    Read,
     Term,
     Var,
     children,
@@ -211,16 +213,23 @@ def alike(claim: Claim, laws: bool = True) -> Claim:
 
 
 def met(value: Term, claim: Term) -> Term:
-    """The value with the sums and products of integers that are one polynomial with one of the claim's as they stand there.
+    """The value with the sums and products of integers that are one polynomial with one of the claim's as they stand there; beside operations on bits,
+    of which a solver knows little, also with elements at one place as the claim reads them.
 
     >>> from tinygpu.category.term import Read, text
     >>> x, w = Read("x", (), "u8"), Read("w", (), "u8")
     >>> add, mul, xor = (lambda a, b, op=op: App(op, (a, b), "u8") for op in ("add", "mul", "xor"))
     >>> text(met(xor(w, add(mul(x, x), mul(x, w))), xor(w, mul(x, add(x, w)))))
     'w ^ x*(x + w)'
+    >>> i, n = Var("i"), Var("n")
+    >>> text(met(xor(Read("x", (n - i - 1,), "u8"), w), xor(Read("x", (n - 1 - i,), "u8"), w)))
+    'x[n - 1 - i] ^ w'
     """
+    bits = any(isinstance(t, App) and t.op in ("xor", *BITWISE) for t in outside(claim)) if value != claim else False
 
-    def computed(term: Term) -> Polynomial | None:
+    def computed(term: Term) -> object:
+        if bits and isinstance(term, Read) and term.index:
+            return term.tensor, *map(index_form, term.index)
         return polynomial(term) if term.dtype in INTEGERS and isinstance(term, App) and term.op in RING else None
 
     theirs = [(form, t) for t in (outside(claim) if value != claim else ()) if (form := computed(t)) is not None]

@@ -278,7 +278,7 @@ def _real(function: str, name: str, value: Any, dtype: str) -> Any:
         double = sys.float_info.max if dtype != "f64" else math.nan
     except (TypeError, ValueError):  # a date, raw bytes
         _fail(TypeError, "TG812", function, f"{name} must be a real number ({dtype}), not {_article(type(value).__name__)}")
-    if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (double != double and value == value):
+    if (math.isfinite(double) and abs(double) >= _BEYOND[dtype]) or (not math.isfinite(double) and double != value == value):
         _fail(ValueError, "TG812", function, f"{name} must be within the range of {dtype}; it is {_short(value)}")
     if dtype == "f64":
         return np.float64(double)

@@ -9,12 +9,13 @@ what a guard says of a part is said of the whole.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import gcd
 
 from tinygpu.category.bounds import range_of
 from tinygpu.category.decide import decided, nonnegative
 from tinygpu.category.known import Known, apart
 from tinygpu.category.linear import Polynomial, as_written, constant, number, plus, polynomial, times, without
-from tinygpu.category.term import INDEX, App, Const, Term
+from tinygpu.category.term import INDEX, App, Const, Term, equal
 from tinygpu.record import dataclass
 from tinygpu.validate.same import canonical
 
@@ -31,6 +32,22 @@ def upper_guards(guards: tuple[Term, ...]) -> tuple[tuple[Polynomial, Polynomial
                 most = plus(polynomial(b), constant(form.get((), 0) + (op in ("lt", "ge"))), -1)
                 found.append((left, most))
     return tuple(sorted(found, key=lambda bound: -len(bound[0])))
+
+
+def whole_guards(guards: tuple[Term, ...], known: Known) -> tuple[tuple[Polynomial, Polynomial], ...]:
+    """The same with what is a multiple of a number at most the last one: `4·x < n` says `4·x ≤ n − 4` where 4 divides n.
+
+    >>> from tinygpu.category.term import Var
+    >>> x, n = Var("x"), Var("n")
+    >>> [whole_guards((x * 4 < n,), Known.of({}, frozenset({equal(n % by, 0)})))[0][1] == polynomial(n - 4) for by in (12, 6)]
+    [True, False]
+    """
+    found = []
+    for left, most in upper_guards(guards):
+        by, end = gcd(*left.values()), plus(most, constant(1))
+        many = by > 1 and number(end) is None and decided(equal(as_written(end) % by, 0), known)
+        found.append((left, plus(end, constant(by), -1) if many else most))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

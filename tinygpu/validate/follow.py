@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Sequence
-from itertools import takewhile
 
 from tinygpu.category.term import TRUE, App, Axis, Const, Read, Term, Var, conjunction, conjuncts, reads, text
 from tinygpu.program.call import Call
@@ -22,7 +21,7 @@ from tinygpu.program.step import Array, Assign, Fact, For, If, Launch, Step, ste
 from tinygpu.record import dataclass, replace
 from tinygpu.validate.expression import Reader
 from tinygpu.validate.meaning import Meaning
-from tinygpu.validate.same import Here, canonical
+from tinygpu.validate.same import Here, canonical, parted
 from tinygpu.validate.typed import Differs, unread
 
 
@@ -195,11 +194,9 @@ class Follower:
         due, inside = self.due(queue, here), self.under(here, guard)
         match due:
             case Due(If(wanted, inner), guards):
-                if not here.same(guard, self.meaning.term(wanted)):  # indices are asked around it, or first
-                    mine = [*takewhile(lambda c: not reads(c), conjuncts(guard))]
-                    guard, here = conjunction(*conjuncts(guard)[len(mine) :]), self.under(here, conjunction(*mine))
-                    guards = (*guards, *(c for c in conjuncts(wanted) if not reads(c)))
-                    wanted = conjunction(*(c for c in conjuncts(wanted) if reads(c)))
+                if not here.same(guard, self.meaning.term(wanted)):
+                    first, guard, of_indices, wanted = parted(guard, wanted)
+                    here, guards = self.under(here, first), (*guards, of_indices)
                 self.reached(stmt, guards, here)  # where it is not asked nothing inside is done: of that each step inside is asked
                 self.asks(stmt.test, guard, wanted, here)
                 guards = (*guards, *self.lasting(wanted))
@@ -213,7 +210,11 @@ class Follower:
                     step = replace(step, guard=conjunction(*(c for c in conjuncts(step.guard) if not reads(c))))
                     self.whole(stmt.body, (Due(step, (*guards, *self.lasting(data))),), inside)
                     return
-                self.asks(stmt.test, guard, data if here.same(guard, self.meaning.term(data)) else step.guard, here)
+                wanted = step.guard
+                if not here.same(guard, self.meaning.term(wanted)):
+                    first, guard, _, wanted = parted(guard, wanted)
+                    here = self.under(here, first)
+                self.asks(stmt.test, guard, wanted, here)
                 guards = (*guards, *self.lasting(step.guard))
                 self.whole(stmt.body, (Due(replace(step, guard=TRUE), guards),), inside)
             case _:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 from math import gcd
 
 import z3
@@ -231,6 +232,19 @@ class Here:
             side.same(left, right) or side.impossible()
             for side, left, right in ((self.under(c), a, x), (self.under(negation(c)), b, y))
         )
+
+
+def parted(guard: Term, wanted: Term) -> tuple[Term, Term, Term, Term]:
+    """A condition and the program's by what they ask of indices, which may be asked elsewhere too, and what of data: of the condition what it asks first, and the rest;
+    of the program's both."""
+    first = [*takewhile(lambda c: not reads(c), conjuncts(guard))]
+    indices = conjunction(*(c for c in conjuncts(wanted) if not reads(c)))
+    return (
+        conjunction(*first),
+        conjunction(*conjuncts(guard)[len(first) :]),
+        indices,
+        conjunction(*filter(reads, conjuncts(wanted))),
+    )
 
 
 def _arithmetic(term: Term) -> bool:

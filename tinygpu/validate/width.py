@@ -22,11 +22,11 @@ from tinygpu.category.term import BOOL, INDEX, App, Axis, Const, Read, Term, Var
 from tinygpu.obligations.facts import instances
 from tinygpu.proof.kernel import ask
 from tinygpu.record import dataclass, field
-from tinygpu.validate.ends import Ends, upper_guards
+from tinygpu.validate.ends import Ends, upper_guards, whole_guards
 from tinygpu.validate.limits import capped, plainly, starts, swept, taken_away, together
 from tinygpu.validate.same import BUDGET, Here, canonical
 
-LEAST = 2**31 - 1  # the largest index where indices have 32 bits
+LEAST, LONG = 2**31 - 1, 2**63 - 1  # the largest index where indices have 32 bits, and where they have 64
 WORD = 2**32 - 1
 LARGEST = Var("largest index")
 RANGES = {  # lowest and highest, each as (factor of W, constant)
@@ -67,7 +67,8 @@ class Width:
         forms = (polynomial(form) for t in self.limits for form in (t, canonical(t)))
         self.forms = tuple({frozenset(form.items()): form for form in forms}.values())
         self.atoms = tuple(frozenset(atom for m in form for atom in m) for form in self.forms)
-        self.least = max(self.least, *(int(t.value) for t in self.limits if isinstance(t, Const)), 0)
+        if any(isinstance(t, Const) and t.value > self.least for t in self.limits):
+            self.least = LONG  # no call takes the kernel whose indices have 32 bits
 
     def fits(self, term: Term, kind: str, here: Here, quick: bool = False) -> bool:
         """Whether a term is in the range of that kind at every point of a place; `quick` does not ask the solver."""
@@ -100,7 +101,8 @@ class Width:
 
     def inside(self, first: Term, last: Term, size: Term, here: Here) -> bool:
         """Whether `0 ≤ first` and `last < size` at every point of a place."""
-        ends = Ends(here.known, upper_guards(here.guards))
+        known = here.known
+        ends = Ends(known, whole_guards(here.guards, known))
         low, tops = ends.low(first), [ends.high(last)]
         if (more := apart(polynomial(last), polynomial(first))) and (top := ends.high(first)) is not None:
             tops.append(plus(top, constant(more)))  # what a guard says of the last one may not be seen in its form
@@ -108,7 +110,7 @@ class Width:
         if (
             low is not None
             and ends.known.positive(low)
-            and any(t is not None and ends.known.positive(plus(most, t, -1)) for t in tops)
+            and any(t is not None and decided(as_written(plus(most, t, -1)) >= 0, known) for t in tops)
         ):
             return True
         return here.holds(conjunction(first >= 0, last < size))
