@@ -96,7 +96,8 @@ class SpecFile(pytest.File):
         from tinygpu.commands import theorems
         from tinygpu.commands.common import nearby
         from tinygpu.commands.families import check_family, families
-        from tinygpu.commands.specs import judge, load_all
+        from tinygpu.commands.judged import judge
+        from tinygpu.commands.specs import load_all
 
         path = nearby(self.path)
         specs, _, problems = load_all([path])

@@ -16,7 +16,7 @@ from pathlib import Path
 from tinygpu import pipeline
 from tinygpu.category.deadline import TIME
 from tinygpu.commands.common import texts
-from tinygpu.commands.specs import judge
+from tinygpu.commands.judged import judge
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.model.machine import Machine
 from tinygpu.report import report

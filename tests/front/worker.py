@@ -25,8 +25,8 @@ from tinygpu import pipeline
 from tinygpu.commands.common import read_text
 from tinygpu.commands.explain import pages
 from tinygpu.commands.fmt import formatted
+from tinygpu.commands.judged import judge
 from tinygpu.commands.show import STAGES, stage_text
-from tinygpu.commands.specs import judge
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.report import FORMATS, report
 

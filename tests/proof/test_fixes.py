@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tinygpu import pipeline
-from tinygpu.commands.specs import judge
+from tinygpu.commands.judged import judge
 
 WRONG = sorted((ROOT / "tests" / "wrong").glob("*.txt"))
 SAID = ("would do", "then it is proved", "write `atomic`")

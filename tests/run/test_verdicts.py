@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tinygpu import pipeline
+from tinygpu.commands.judged import Judged, judge
 from tinygpu.commands.kept import Store
-from tinygpu.commands.specs import Judged, judge
 from tinygpu.run import verdicts
 
 SPEC = """import "lib"

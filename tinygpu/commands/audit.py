@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinygpu.category.deadline import TIME, within
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_time, print_json, show
-from tinygpu.commands.specs import exit_code
+from tinygpu.commands.judged import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.proof.axioms import AXIOMS, axioms

@@ -16,8 +16,9 @@ from tinygpu import runtime
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, find, show, write
 from tinygpu.commands.families import families, pinned_specs, settled_words
 from tinygpu.commands.first import with_machines
+from tinygpu.commands.judged import exit_code
 from tinygpu.commands.make import Made, make, module_name, target
-from tinygpu.commands.specs import among, exit_code, joined_among, load_all, without_numbers
+from tinygpu.commands.specs import among, joined_among, load_all, without_numbers
 from tinygpu.commands.together import Progress, processes, spread, together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from tinygpu.commands import theorems
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
 from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
-from tinygpu.commands.specs import Judged, among, exit_code, judge, judge_light, line, load_all, width_of
+from tinygpu.commands.judged import Judged, exit_code, judge, judge_light, line, reasons, width_of
+from tinygpu.commands.specs import among, load_all
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import CLEAR, Progress, processes
 from tinygpu.commands.watch import is_news, store_of, watch
@@ -222,31 +223,6 @@ def told(said: str, diagnostics: Sequence[Diagnostic], sources: dict[str, str]) 
     print(said, flush=True)
     if diagnostics:
         print(f"\n{report(diagnostics, sources, 'human', wants_color(sys.stdout))}\n", flush=True)
-
-
-def reasons(judged: Judged, kind: str) -> list[str]:
-    """The statements of one property and how each was settled, all properties for `all`; of what is not proved, what did not meet."""
-    from tinygpu.category.term import TRUE, conjunction, text
-    from tinygpu.pipeline import Proof
-
-    if judged.verdict is None:
-        return []
-    if not isinstance(judged.verdict, Proof):
-        from tinygpu.proof.why import why
-
-        left = [o for o in judged.verdict.left if kind in ("", "all", o.claim.kind)]
-        return list(why(judged.verdict.program, left, judged.diagnostics[0].code))
-    from tinygpu.proof.words import spoken
-
-    said = []
-    for theorem in judged.verdict.theorems if kind else ():
-        claim, goal = theorem.claim, getattr(theorem.claim, "goal", TRUE)
-        if kind in ("all", claim.kind):
-            lines = [f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]"]
-            if goal != TRUE:
-                lines += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
-            said += [spoken(one, claim, judged.machine.op) for one in lines]
-    return said or ([f"nothing had to be proved about {kind}"] if kind else [])
 
 
 def finish(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from tinygpu.category.deadline import TIME
 from tinygpu.commands import theorems
 from tinygpu.commands.families import Proved, check_family
-from tinygpu.commands.specs import Facts, Judged, judge, judge_light, with_hash
+from tinygpu.commands.judged import Facts, Judged, judge, judge_light, with_hash
 from tinygpu.commands.theorems import Believed
 from tinygpu.model.free import Skeleton
 from tinygpu.model.machine import Machine

@@ -18,7 +18,7 @@ from tinygpu import runtime
 from tinygpu.category.deadline import TIME
 from tinygpu.commands import theorems
 from tinygpu.commands.common import bug
-from tinygpu.commands.specs import Judged, judge
+from tinygpu.commands.judged import Judged, judge
 from tinygpu.diagnostic import Diagnostic, TinygpuError
 from tinygpu.record import dataclass, replace
 

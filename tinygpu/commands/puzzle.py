@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, PROVED, add_format, print_json, show, write
-from tinygpu.commands.specs import exit_code, load_sound
+from tinygpu.commands.judged import exit_code
+from tinygpu.commands.specs import load_sound
 from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands.common import BAD, add_format, add_jobs, add_machine, add_paths, print_json, show
-from tinygpu.commands.specs import exit_code
+from tinygpu.commands.judged import exit_code
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import Diagnostic
 from tinygpu.recheck import Agreement, Disagreement

@@ -21,7 +21,8 @@ from tinygpu.commands.compared import NOT_COMPARED, Run, compare_with_equation, 
 from tinygpu.commands.data import Given, add_data, arrays, given, known
 from tinygpu.commands.families import pointed
 from tinygpu.commands.first import MADE, with_machines
-from tinygpu.commands.specs import Judged, exit_code, joined_among, judge, line, load_sound, names_of, sized, width_of, words
+from tinygpu.commands.judged import Judged, exit_code, judge, line, width_of
+from tinygpu.commands.specs import joined_among, load_sound, names_of, sized, words
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import Progress
 from tinygpu.diagnostic import TinygpuError

@@ -20,8 +20,8 @@ from tinygpu.diagnostic import TinygpuError
 
 if TYPE_CHECKING:
     from tinygpu.commands.families import Proved
+    from tinygpu.commands.judged import Judged
     from tinygpu.commands.kept import Store
-    from tinygpu.commands.specs import Judged
     from tinygpu.commands.theorems import Believed
 
 TURN = 0.2  # seconds from one look at the files to the next

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from tinygpu.commands.families import Proved
+from tinygpu.commands.judged import Judged
 from tinygpu.commands.kept import Store
-from tinygpu.commands.specs import Judged
 from tinygpu.commands.theorems import Believed, heading
 from tinygpu.commands.together import cores
 from tinygpu.diagnostic import Diagnostic, TinygpuError
