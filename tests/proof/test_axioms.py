@@ -41,6 +41,7 @@ WORDS = {  # what in the text of a program brings an assumption
 }
 OF_LAWS = {"powers", "limits of functions"}
 OF_WORK = {"cluster"}
+OF_SPEC = {"declared instruction"}  # a machine that has one is in `tests/commands/test_audit.py`
 
 
 def made(name: str) -> list[Program]:
@@ -70,7 +71,8 @@ def test_every_assumption_of_the_table_is_made_by_some_machine() -> None:
         for one in with_instructions(name)
         for a in axioms(one)
     }
-    assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) and set(WORDS) | OF_LAWS | OF_WORK == set(AXIOMS)
+    assert found | set(axioms(warp)) | set(axioms(later)) == set(AXIOMS) - OF_SPEC
+    assert set(WORDS) | OF_LAWS | OF_WORK | OF_SPEC == set(AXIOMS)
     assert {"warp barrier", "lanes"} <= set(axioms(warp)) and "shuffle" not in axioms(warp)
 
 

@@ -75,7 +75,7 @@ def _allowed(call: Call, op: Op, known: tuple[Term, ...]) -> Iterator[Obligation
 def _difference(extent: Term) -> bool:
     """Whether it may be negative where no size is: it is, or holds, a difference.
 
-    >>> from tinygpu.category.term import Var, ceildiv
+    >>> from tinygpu.category.term import Const, Var, ceildiv
     >>> n = Var("n")
     >>> [_difference(e) for e in (2 * n + 1, ceildiv(n, 4), n - 5, (5 - n) // 2, App("min", (n - 5, Const(3))))]
     [False, False, True, True, True]
