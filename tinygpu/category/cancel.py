@@ -27,7 +27,6 @@ from tinygpu.category.term import (
     FOLDED,
     INDEX,
     INTEGERS,
-    TRUE,
     App,
     Const,
     Fold,
@@ -35,6 +34,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     apply,
+    disjunction,
     memoised,
     negation,
     rebuild,
@@ -110,9 +110,8 @@ def _cancel(term: Term) -> Term:
         case App(op, (a, b)) if op in COMPARISONS and a.dtype in FLOATS + INTEGERS and sure(term):
             holds = _compared(op, a, b)
             return term if holds is None else Const(holds, BOOL)
-        case App("or", args) if FALSE in args or TRUE in args:
-            kept = tuple(a for a in args if a != FALSE)
-            return App("or", kept, BOOL) if len(kept) > 1 and TRUE not in kept else _or(term, kept)
+        case App("or", args):
+            return disjunction(*args)
         case App("not", (inner,)):
             return negation(inner)
         case App("part", (App(op, (a, b), carrier) as both, Const(int(place)))) if op == carrier and total(both) and packed(both):
@@ -141,11 +140,6 @@ def sure(term: Term) -> bool:
         case App(_, args) if not total(term):
             return all(map(sure, args)) and not failing(term) and not mixing(term)
     return total(term)
-
-
-def _or(term: Term, kept: tuple[Term, ...]) -> Term:
-    """A disjunction that is decided, or has one operand left."""
-    return (kept or (FALSE,))[0] if TRUE not in kept else TRUE if total(term) else term
 
 
 def _kept(term: Term, dtype: str) -> Term | None:

@@ -22,9 +22,7 @@ from tinygpu.category.term import (
     ARITHMETIC,
     BOOL,
     COMPARISONS,
-    FALSE,
     INDEX,
-    TRUE,
     App,
     Axis,
     Const,
@@ -35,6 +33,7 @@ from tinygpu.category.term import (
     ceildiv,
     conjunction,
     conjuncts,
+    disjunction,
     equal,
     lift,
     memoised,
@@ -261,11 +260,7 @@ def _logic(term: App, args: tuple[Term, ...], known: Known) -> Term:
         case "not":
             return _complement(_simple(args[0], known))
         case "or":
-            parts = dict.fromkeys(_simple(arg, known) for arg in args)
-            if TRUE in parts:
-                return TRUE
-            kept = tuple(part for part in parts if part != FALSE)
-            return kept[0] if len(kept) == 1 else App("or", kept, BOOL) if kept else FALSE
+            return disjunction(*(_simple(arg, known) for arg in args))
     parts_kept: tuple[Term, ...] = ()
     for part in conjuncts(term):
         parts_kept += conjuncts(_simple(part, known.under(conjunction(*parts_kept))))

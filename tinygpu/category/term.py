@@ -52,7 +52,7 @@ from tinygpu.category.walk import (
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPARISONS", "DTYPES", "FALSE", "FLOATS", "FOLDED", "FUNCTIONS", "INDEX", "INTEGERS", "LOGIC",
     "OPERATIONS", "OTHERS", "SHUFFLES", "SYMBOL", "TRUE", "Algebra", "App", "Axis", "Const", "Fold", "Read", "Term", "Var",
-    "apply", "ceildiv", "children", "conjunction", "conjuncts", "different", "equal", "folds", "lift", "memoised", "negation",
+    "apply", "ceildiv", "children", "conjunction", "conjuncts", "different", "disjunction", "equal", "folds", "lift", "memoised", "negation",
     "outer_folds", "outermost_folds", "outside", "pack", "part", "plain", "reads", "rebuild", "select", "shuffled", "substitute", "tensors",
     "text", "total", "variables", "walk", "whole",
 ]  # fmt: skip
@@ -90,6 +90,20 @@ def conjunction(*guards: Term) -> Term:
     if len(parts) < 2:
         return next(iter(parts), TRUE)
     return App("and", tuple(parts), BOOL)
+
+
+def disjunction(*ways: Term) -> Term:
+    """That one of these holds, without `false`, each once: `true` where one is that, and what is asked before has a value.
+
+    >>> i = Var("i")
+    >>> [text(disjunction(*ways)) for ways in ((FALSE, i < 4, i < 4), (i < 4, TRUE), (), (i < 4, i >= 8))]
+    ['i < 4', 'true', 'false', 'i < 4 or i >= 8']
+    """
+    parts = dict.fromkeys(way for way in ways if way != FALSE)
+    if TRUE in parts:
+        before = [part for part in list(parts)[: list(parts).index(TRUE)] if not total(part)]
+        return App("or", (*before, TRUE), BOOL) if before else TRUE
+    return App("or", tuple(parts), BOOL) if len(parts) > 1 else next(iter(parts), FALSE)
 
 
 def conjuncts(guard: Term) -> tuple[Term, ...]:
@@ -135,6 +149,8 @@ def rebuild(term: Term, change: Callable[[Term], Term], written: bool = False) -
                 return apply(op, *new)
             if op == "and":
                 return conjunction(*new)
+            if op == "or":
+                return disjunction(*new)
             match op, new:
                 case "select", (condition, then, otherwise):
                     return select(condition, then, otherwise)

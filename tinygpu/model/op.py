@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tinygpu.category.monoid import Carrier, monoids_on, spine
 from tinygpu.category.term import (
-    BOOL,
     FALSE,
     TRUE,
     App,
@@ -21,6 +20,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    disjunction,
     memoised,
     negation,
     rebuild,
@@ -191,8 +191,8 @@ def kept(equation: Equation, source: str) -> Term:
     def where(value: Term) -> Term:
         match value:
             case App("select", (condition, then, other)):
-                ways = [conjunction(c, w) for c, w in ((condition, where(then)), (negation(condition), where(other))) if w != FALSE]
-                return App("or", tuple(ways), BOOL) if len(ways) > 1 else ways[0] if ways else FALSE
+                sides = (condition, where(then)), (negation(condition), where(other))
+                return disjunction(*(conjunction(c, w) for c, w in sides if w != FALSE))
             case Read(name, index) if name == source and index == tuple(Var(a.name) for a in equation.axes):
                 return TRUE
         return FALSE

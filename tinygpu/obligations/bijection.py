@@ -30,6 +30,7 @@ from tinygpu.category.term import (
     Term,
     Var,
     conjunction,
+    disjunction,
     equal,
     exchange,
     negation,
@@ -90,9 +91,7 @@ def onto(parts: tuple[Part, ...], target: tuple[Term, ...], extents: dict[str, T
         guard = [substitute(of_image(g, part, target), witness) for g in needed(part)]
         lands = [equal(substitute(t, witness), k) for t, k in zip(part.terms, target, strict=True)]
         ways.append(settle(conjunction(*inside, *guard, *lands), extents))
-    if not ways:
-        return FALSE
-    return ways[0] if len(ways) == 1 else App("or", tuple(ways), BOOL)
+    return disjunction(*ways)
 
 
 def needed(part: Part) -> tuple[Term, ...]:
@@ -200,8 +199,7 @@ def before(here: tuple[Term, ...], there: tuple[Term, ...]) -> Term:
     """That a point comes before another in the order of loops, the first axis outermost."""
     found: Term = FALSE
     for a, b in reversed(list(zip(here, there, strict=True))):
-        same = conjunction(equal(a, b), found)
-        found = App("or", (a < b, same), BOOL) if same != FALSE else a < b
+        found = disjunction(a < b, conjunction(equal(a, b), found))
     return found
 
 

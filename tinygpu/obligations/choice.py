@@ -9,9 +9,8 @@ the op wants of its sizes holds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
-from tinygpu.category.term import BOOL, TRUE, App, Const, Term, Var, conjunction, conjuncts, negation, text
+from tinygpu.category.term import Const, Term, Var, conjunction, conjuncts, disjunction, negation, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.choice import Branch, Choice
 from tinygpu.model.op import Op
@@ -41,8 +40,7 @@ def claims_of_choice(choice: Choice) -> Iterator[Obligation]:
             said = f"no sizes are those of the cases of {names}"
             goal = negation(conjunction(*other.where))
             yield Obligation(KIND, "TG552", f"{names} both take", said, (*known, *one.where), goal, labels, HELPS["TG552"])
-    ways = [conjunction(*one.where) for one in branches]
-    goal = TRUE if TRUE in ways else reduce(lambda a, b: App("or", (a, b), BOOL), ways)
+    goal = disjunction(*(conjunction(*one.where) for one in branches))
     whole = (Label(choice.span, "this choice"),)
     yield Obligation(KIND, "TG551", "no case takes", "some case takes all sizes", known, goal, whole, HELPS["TG551"])
 

@@ -14,7 +14,6 @@ from tinygpu.category.monoid import Carrier, as_monoid
 from tinygpu.category.operation import FUNCTION
 from tinygpu.category.region import Region
 from tinygpu.category.term import (
-    BOOL,
     FALSE,
     FLOATS,
     TRUE,
@@ -26,6 +25,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    disjunction,
     memoised,
     negation,
     substitute,
@@ -79,7 +79,7 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
             return _chosen(condition, apart(then, sign, point, ends), apart(otherwise, sign, point, ends))
         case App("min" | "max" as op, args):
             several = [apart(a, sign, point, ends) for a in args]
-            return some(*several) if (op == "max") == (sign == LOW) else conjunction(*several)
+            return disjunction(*several) if (op == "max") == (sign == LOW) else conjunction(*several)
         case App("neg", (inner,)):
             return apart(inner, -sign, point, ends)
         case App("abs", (inner,)):
@@ -95,7 +95,7 @@ def apart(term: Term, sign: int, point: Region, ends: Ends) -> Term:
 
 def blended(fold: Fold, point: Region, ends: Ends) -> Term:
     """Where a sum or a product of what may be infinite has a value: not both infinities are in it."""
-    return some(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
+    return disjunction(*(apart(fold, sign, point, ends) for sign in (LOW, HIGH)))
 
 
 def _bounded(carrier: str, place: int, sign: int) -> bool:
@@ -165,15 +165,7 @@ def _lowest(axis: Axis, fold: Fold) -> Term:
 def _chosen(condition: Term, then: Term, otherwise: Term) -> Term:
     if then == otherwise:
         return then
-    return some(conjunction(condition, then), conjunction(negation(condition), otherwise))
-
-
-def some(*ways: Term) -> Term:
-    """Where one of these holds."""
-    if TRUE in ways:
-        return TRUE
-    kept = tuple(dict.fromkeys(w for w in ways if w != FALSE))
-    return FALSE if not kept else kept[0] if len(kept) == 1 else App("or", kept, BOOL)
+    return disjunction(conjunction(condition, then), conjunction(negation(condition), otherwise))
 
 
 def surely(fold: Fold, point: Region) -> tuple[Term, Term]:

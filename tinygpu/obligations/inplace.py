@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tinygpu.category.region import Region
-from tinygpu.category.term import FALSE, TRUE, App, Const, Term, Var, conjunction, conjuncts, equal, text, variables
+from tinygpu.category.term import FALSE, TRUE, Const, Term, Var, conjunction, conjuncts, disjunction, equal, text, variables
 from tinygpu.diagnostic import Label
 from tinygpu.obligations.bijection import PRIME, Part, before, met
 from tinygpu.obligations.obligation import Claim, Obligation
@@ -73,8 +73,7 @@ def _ordered(program: Program, read: Access, store: Access) -> Term:
     in_front = TRUE if ours == theirs or ours[common : common + 1] < theirs[common : common + 1] else FALSE
     sooner = before(here, there) if loops else FALSE
     last = equal_turns if in_front == TRUE else FALSE
-    ways = [way for way in (sooner, last) if way != FALSE]
-    return conjunction(*same, FALSE if not ways else ways[0] if len(ways) == 1 else App("or", tuple(ways), "bool"))
+    return conjunction(*same, disjunction(sooner, last))
 
 
 def _turn(name: str, access: Access, prime: str) -> Term:

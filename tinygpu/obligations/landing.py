@@ -14,13 +14,13 @@ them at all is `ordered`; that what is copied does not change is asked by form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from tinygpu.category.region import Region
 from tinygpu.category.regroup import paired
 from tinygpu.category.settle import settle
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Term, Var, conjunction, equal, substitute, text
+from tinygpu.category.term import TRUE, Term, Var, conjunction, disjunction, equal, substitute, text
 from tinygpu.diagnostic import Label
 from tinygpu.model.collective import Instruction
 from tinygpu.obligations.between import LATER, Events, Flow, fenced, flows, landed, passed
@@ -108,7 +108,7 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
     told += [conjunction(where, there) for where, way in used(launch, first, second) for there in passed(way, "block")] * (
         unit == TENSOR
     )
-    goal = settle(either(told), pair.extents)
+    goal = settle(disjunction(*told), pair.extents)
     what, verb = "product with" if unit in ("mma", FIFTH) else "copy to", "writes" if second.write else "reads"
     labels = (
         Label(first.span, f"the {what.split()[0]} begins here"),
@@ -123,14 +123,14 @@ def under_way(launch: Launch, first: Access, second: Access, flow: Flow, unit: s
 def in_order(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """Products of one warp on one accumulator land in order; those of another warp have landed."""
     asked, pair = under_way(launch, first, second, flow, unit, other), Pair.of(launch, first, second, flow)
-    return replace(asked, goal=settle(either([pair.lanes, asked.goal]), pair.extents))
+    return replace(asked, goal=settle(disjunction(pair.lanes, asked.goal), pair.extents))
 
 
 def over(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """A thread does not copy over what it has touched itself without a barrier between."""
     pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
     told = passed(flow.events, "warp") + [where for where, _ in given_away(launch, first, second)]
-    goal = settle(either(told), pair.extents)
+    goal = settle(disjunction(*told), pair.extents)
     labels = (Label(first.span, f"{verb} here"), Label(second.span, "copied over here"))
     title = f"a thread copies over what it has {verb} of {first.array}, without a barrier between"
     sentence = f"a barrier stands between a thread that has {verb} {cell(first)} and its copy over it{flow.when}"
@@ -148,7 +148,7 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
     for where, way in given_away(launch, first, second):
         for landing, after in landed(way, unit) if unit else [(TRUE, way)]:
             told += [conjunction(where, landing, fence) for fence, _ in fenced(after, ASYNC)]
-    goal = settle(either(told), pair.extents)
+    goal = settle(disjunction(*told), pair.extents)
     labels = (Label(first.span, "written here"), Label(second.span, "read by a unit of its own here"))
     title = f"a unit that reads {first.array} by itself may not see what a thread has written"
     sentence = (
@@ -161,7 +161,7 @@ def proxy(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, 
 def ready(launch: Launch, first: Access, second: Access, flow: Flow, unit: str, other: str) -> Obligation:
     """What a thread has done with registers is done for a product with them."""
     pair, verb = Pair.of(launch, first, second, flow), "written" if first.write else "read"
-    goal = settle(either([where for where, _ in fenced(flow.events, other)]), pair.extents)
+    goal = settle(disjunction(*(where for where, _ in fenced(flow.events, other))), pair.extents)
     labels = (Label(first.span, f"{verb} here"), Label(second.span, "a product has it here"))
     title = f"a product may have {first.array} before a thread has {verb} it"
     sentence = f"a fence stands between a thread that has {verb} {cell(first)} and a product with it{flow.when}"
@@ -187,8 +187,3 @@ def used(launch: Launch, first: Access, second: Access) -> Iterator[tuple[Term, 
 def cell(access: Access) -> str:
     """The cell in words."""
     return f"{access.array}[{', '.join(map(text, access.index))}]"
-
-
-def either(some: Sequence[Term]) -> Term:
-    """One of them, at least."""
-    return FALSE if not some else some[0] if len(some) == 1 else App("or", tuple(some), BOOL)

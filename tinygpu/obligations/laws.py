@@ -32,6 +32,7 @@ from tinygpu.category.term import (
     Var,
     children,
     conjunction,
+    disjunction,
     negation,
     substitute,
     tensors,
@@ -195,10 +196,9 @@ def _given(d: Carrier, names: tuple[str, ...], env: Env) -> tuple[Term, ...]:
 def _some(found: Iterable[tuple[Path, bool | None]]) -> Term:
     """A condition that is given, from its cases: some case in which it is true; nothing, where the cases are not followed."""
     try:
-        paths = [conjunction(*path) for path, holds in found if holds]
+        return disjunction(*(conjunction(*path) for path, holds in found if holds))
     except Unfollowed:
         return TRUE
-    return FALSE if not paths else paths[0] if len(paths) == 1 else App("or", tuple(paths), BOOL)
 
 
 def _all(found: Iterable[tuple[Path, Term]]) -> Term:

@@ -26,6 +26,7 @@ from tinygpu.category.term import (
     Var,
     conjunction,
     conjuncts,
+    disjunction,
     substitute,
     tensors,
     text,
@@ -37,7 +38,7 @@ from tinygpu.category.visited import Visited
 from tinygpu.model.op import Equation, Op, put_in
 from tinygpu.obligations.defined import PARTIAL, condition
 from tinygpu.obligations.equation import start
-from tinygpu.obligations.finite import HIGH, LOW, apart, blended, some
+from tinygpu.obligations.finite import HIGH, LOW, apart, blended
 from tinygpu.record import replace
 
 
@@ -105,9 +106,9 @@ def _mixed(term: App | Fold, point: Region, infinite: Mapping[str, Equation]) ->
     match term:
         case App("add" | "sub" as how, (a, b)):
             ends = ((LOW, HIGH), (HIGH, LOW)) if how == "add" else ((LOW, LOW), (HIGH, HIGH))
-            return conjunction(*(some(within(a, one), within(b, other)) for one, other in ends))
+            return conjunction(*(disjunction(within(a, one), within(b, other)) for one, other in ends))
         case App("div", (a, b)):
-            return some(within(a, LOW, HIGH), within(b, LOW, HIGH))
+            return disjunction(within(a, LOW, HIGH), within(b, LOW, HIGH))
         case App(op, (a,)) if op in FUNCTION:
             return within(a, *(end for end, limit in zip((LOW, HIGH), FUNCTION[op].limits, strict=True) if limit is None))
         case App(_, args):

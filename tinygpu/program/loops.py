@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING
 from tinygpu.category.bounds import upper
 from tinygpu.category.dtype import contains
 from tinygpu.category.region import Region, operands
-from tinygpu.category.term import BOOL, TRUE, App, Axis, Const, Read, Term, Var, conjunction, exchange, reads, text, variables
+from tinygpu.category.term import (
+    TRUE,
+    App,
+    Axis,
+    Const,
+    Read,
+    Term,
+    Var,
+    conjunction,
+    disjunction,
+    exchange,
+    reads,
+    text,
+    variables,
+)
 from tinygpu.model.clauses import names_in
 from tinygpu.model.problems import WRONG
 from tinygpu.model.ranges import inferred, occurrences
@@ -112,8 +126,7 @@ def _held(reader: Reader, statement: tree.For, ends: tuple[Term, Term]) -> tuple
         (first, *_) = reads(number)
         if not contains("i32", number.dtype):
             reader.problems.say("TG154.wide", first.span, name=text(number), dtype=number.dtype)
-        cell, ways = reader.fresh(f"{statement.name}_{word}"), tuple(dict.fromkeys(guards))
-        guard = TRUE if TRUE in ways else ways[0] if len(ways) == 1 else App("or", ways, BOOL)
+        cell, guard = reader.fresh(f"{statement.name}_{word}"), disjunction(*guards)
         steps += [Array(cell, number.dtype, (), LOCAL, span=first.span), Assign(cell, (), number, guard=guard, span=first.span)]
         held[number] = Read(cell, (), number.dtype, first.span)
     return tuple(steps), tuple(exchange(end, held) for end in ends)

@@ -1,4 +1,5 @@
-"""Goals about one point whose numerals have sizes for radices, or about powers of two, which are hard for solvers: true by their digits.
+"""Goals about one point: true by bounds, and by values that are made alike; those whose numerals have sizes for radices, or about powers of two,
+which are hard for solvers, by their digits.
 
 Comes in: a goal, the ranges of its variables, hypotheses. Goes out: whether it is seen to hold. The one idea: two values are one where their
 indices are, by rules that are theorems of the integers; what is tested is only put in order, unless that is not enough.
@@ -8,30 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinygpu.category.decide import digits_hold, holds
+from tinygpu.category.decide import decided, digits_hold
 from tinygpu.category.known import Known
 from tinygpu.category.linear import polynomial
 from tinygpu.category.region import Region
 from tinygpu.category.simplify import simplify
-from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, conjuncts, memoised, variables, walk
-from tinygpu.obligations.bijection import PRIME, stretched
+from tinygpu.category.term import INDEX, App, Axis, Const, Read, Term, conjuncts, memoised, walk
+from tinygpu.obligations.bijection import stretched
 
 
 def by_digits(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]) -> bool:
-    """Whether a goal about one point, by numerals whose radices are sizes, or about a power of two, is true by bounds.
+    """Whether a goal about one point is true by bounds: each part of it a comparison that holds, or an equation with the same on both sides.
 
     >>> from tinygpu.category.term import Var
     >>> i, j, n, m = map(Var, "ijnm")
     >>> by_digits((i * m + j) // m < n, {"i": n, "j": m}, ())
     True
     """
-    if not (stretched(goal) or divided(goal)) or any(name.endswith(PRIME) for name in variables(goal)):
-        return False
     region = Region(tuple(Axis(name, extent) for name, extent in extents.items()), hypotheses)
-    parts = conjuncts(goal)
-    known = Known.at(region)
-    return all(holds(part, region) or digits_hold(part, known) or one(part, region) for part in parts) or all(
-        one(part, region) for part in conjuncts(simplify(goal, region))
+    parts, known = conjuncts(goal), Known.at(region)
+    if all(decided(part, known) or one(part, region) for part in parts):
+        return True
+    return (stretched(goal) or divided(goal)) and (
+        all(decided(part, known) or digits_hold(part, known) or one(part, region) for part in parts)
+        or all(one(part, region) for part in conjuncts(simplify(goal, region)))
     )
 
 

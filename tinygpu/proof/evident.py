@@ -14,7 +14,9 @@ from tinygpu.category.evaluate import evaluate
 from tinygpu.category.known import Known
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, TRUE, App, Const, Term, Var, variables
+from tinygpu.obligations.bijection import PRIME
 from tinygpu.proof.digits import by_digits
+from tinygpu.proof.points import as_one
 
 
 def inhabited(hypotheses: tuple[Term, ...]) -> dict[str, int] | None:
@@ -63,7 +65,12 @@ def evident(hypotheses: tuple[Term, ...], goal: Term) -> bool:
     denied = [h for h in hypotheses if isinstance(h, App) and h.op == "not"]
     if any(decided(h.args[0], Known.of(extents, facts - {h})) for h in denied):
         return True
-    return settle(goal, extents, facts) == TRUE or by_digits(goal, extents, hypotheses)
+    if settle(goal, extents, facts) == TRUE:
+        return True
+    if any(name.endswith(PRIME) for name in variables(goal)):
+        one = as_one(goal, extents, hypotheses)
+        return one != goal and settle(one, extents, facts) == TRUE
+    return by_digits(goal, extents, hypotheses)
 
 
 @lru_cache(maxsize=256)

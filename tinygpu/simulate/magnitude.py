@@ -12,7 +12,7 @@ from math import inf
 from typing import cast
 
 from tinygpu.category.dtype import DTYPE, EPSILON, FLOATS, STORAGE
-from tinygpu.category.term import BOOL, FALSE, TRUE, App, Const, Term, select
+from tinygpu.category.term import BOOL, FALSE, App, Const, Term, select
 from tinygpu.record import dataclass
 
 F64 = "f64"
@@ -104,8 +104,3 @@ def beyond(most: Term, dtype: str, roundings: float) -> Term:
     lost below the smallest one, times two of the others."""
     lost = times(Const(roundings * SMALLEST[dtype], F64), times(most, most))
     return plus(unlimited(above(most, Const(DTYPE[dtype].largest, F64))), lost)
-
-
-def either(a: Term, b: Term) -> Term:
-    """One of two conditions."""
-    return b if a == FALSE else a if b == FALSE else TRUE if TRUE in (a, b) else App("or", (a, b), BOOL)

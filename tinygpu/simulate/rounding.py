@@ -9,7 +9,6 @@ whatever order, and by whatever laws of rings, a machine computes. Where a compa
 
 from __future__ import annotations
 
-from functools import reduce
 from math import expm1, isfinite, log1p, prod
 
 from tinygpu.category.dtype import EPSILON, FLOATS, contains, nearest
@@ -27,6 +26,7 @@ from tinygpu.category.term import (
     Read,
     Term,
     conjunction,
+    disjunction,
     negation,
     reads,
     select,
@@ -42,7 +42,6 @@ from tinygpu.simulate.magnitude import (
     Bound,
     above,
     beyond,
-    either,
     larger,
     magnitude,
     over,
@@ -140,7 +139,7 @@ class Rules:
     def _folded(self, fold: Fold) -> Bound:
         body, long, doubt = self.bound(fold.body), self._long(fold), self.doubt(fold.guard)
         if doubt != FALSE:  # a term may be there or not
-            fold = replace(fold, guard=either(fold.guard, doubt))
+            fold = replace(fold, guard=disjunction(fold.guard, doubt))
             body = Bound(body.size, body.rel, plus(body.rest, select(doubt, body.size if fold.monoid == "sum" else MUCH, ZERO)))
 
         def folded(monoid: str, inside: Term) -> Term:
@@ -200,10 +199,10 @@ class Rules:
                 return self.doubt(inner)
             case App("and" | "or" as op, args):
                 doubts = [self.doubt(a) for a in args]
-                may = (either(a if op == "and" else negation(a), d) for a, d in zip(args, doubts, strict=True))
-                return FALSE if all(d == FALSE for d in doubts) else conjunction(*may, reduce(either, doubts))
-            case Fold("any" | "all", axes, guard, body) if (inner := either(self.doubt(body), self.doubt(guard))) != FALSE:
-                return Fold("any", axes, either(guard, self.doubt(guard)), inner, BOOL)
+                may = (disjunction(a if op == "and" else negation(a), d) for a, d in zip(args, doubts, strict=True))
+                return FALSE if all(d == FALSE for d in doubts) else conjunction(*may, disjunction(*doubts))
+            case Fold("any" | "all", axes, guard, body) if (inner := disjunction(self.doubt(body), self.doubt(guard))) != FALSE:
+                return Fold("any", axes, disjunction(guard, self.doubt(guard)), inner, BOOL)
         return FALSE
 
 
