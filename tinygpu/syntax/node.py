@@ -91,13 +91,20 @@ class Comment(Node):
 
 def nodes(tree: object) -> Iterator[Any]:
     """The nodes of a tree, each before those below it, in the order of the text."""
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from nodes(part)
-    elif is_dataclass(tree) and not isinstance(tree, LEAVES):
-        yield tree
-        for below in parts(tree):
-            yield from nodes(below)
+    left = [tree]
+    while left:
+        one = left.pop()
+        if one.__class__ is tuple:
+            left += reversed(one)
+        elif (names := _fields(one.__class__)) is not None:
+            yield one
+            left += [getattr(one, name) for name in names]
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of nodes of a class, the last first; None of what is no node."""
+    return tuple(one.name for one in reversed(fields(kind))) if is_dataclass(kind) and not issubclass(kind, LEAVES) else None
 
 
 def parts(node: Any) -> tuple[Any, ...]:
