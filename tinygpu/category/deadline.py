@@ -38,6 +38,10 @@ class Expired(Exception):
         self.what, self.labels = what, labels
 
 
+class Withdrawn(BaseException):
+    """Nobody wants any more what was being done."""
+
+
 class Fence:
     """A limit: when it is over, what the process held before, when to look again, and what is being done."""
 
@@ -64,11 +68,14 @@ class Fence:
 
 
 FENCE: ContextVar[Fence | None] = ContextVar("fence", default=None)
+UNWANTED: list[int] = []  # the signals that said so
 LATEST: list[Doing] = [NOTHING]  # of this process, for another thread that says what takes long
 
 
 def look() -> None:
-    """Raises Expired where the work around has taken too long, or too much memory."""
+    """Raises Expired where the work around has taken too long, or too much memory, and Withdrawn where nobody wants it any more."""
+    if UNWANTED:
+        raise Withdrawn
     fence = FENCE.get()
     if fence is not None and (now := monotonic()) >= fence.next:
         fence.look(now)

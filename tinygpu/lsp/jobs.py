@@ -29,20 +29,24 @@ class Worker:
     begun: asyncio.Lock = field(default_factory=asyncio.Lock)
     ending: bool = False
 
+    @property
+    def alive(self) -> bool:
+        """Whether there is a process."""
+        return self.process is not None and self.process.returncode is None
+
     async def begin(self) -> asyncio.subprocess.Process:
         """The process, which imports and proves what every job would."""
         async with self.begun:
-            if self.process is None or self.process.returncode is not None:
+            if not self.alive or self.process is None:
                 pipe = asyncio.subprocess.PIPE
                 self.process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
                 self.reader = asyncio.create_task(self.listen(self.process))
             return self.process
 
-    async def send(self, job: Job) -> None:
-        """Begins a job, and ends the one before of the same text."""
-        process = await self.begin()
-        assert process.stdin is not None
-        process.stdin.write(packed(job))  # and nobody waits until it is read
+    def send(self, job: Job) -> None:
+        """Has the process, which has begun, do a job, and end the one before of the same text."""
+        assert self.process is not None and self.process.stdin is not None
+        self.process.stdin.write(packed(job))  # and nobody waits until it is read
 
     async def listen(self, process: asyncio.subprocess.Process) -> None:
         """Hands answers on, until the process ends."""
@@ -59,5 +63,5 @@ class Worker:
     def end(self) -> None:
         """Ends the process."""
         self.ending = True
-        if self.process is not None and self.process.returncode is None:
+        if self.process is not None and self.alive:
             self.process.kill()

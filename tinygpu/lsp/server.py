@@ -27,7 +27,7 @@ from tinygpu.lsp.read import as_document
 from tinygpu.lsp.state import State
 from tinygpu.lsp.verdicts import Job
 
-PAUSE = 0.01  # seconds without a change, after which a text is read
+PAUSE = 0.01  # seconds without a change, after which a text is proved
 
 
 class Server(LanguageServer):
@@ -40,7 +40,6 @@ class Server(LanguageServer):
         self.said: dict[str, list[tuple[types.Diagnostic, Diagnostic]]] = {}
         self.worker = Worker(self.answered, self.lost)
         self.refreshing: asyncio.Task[None] | None = None
-        self.stopping: asyncio.Task[None] | None = None
 
     def latest(self, uri: str, again: bool = False) -> State:
         """What is known of a text, which may have changed since it was read."""
@@ -51,10 +50,18 @@ class Server(LanguageServer):
         return self.states[uri]
 
     def state(self, uri: str) -> State:
-        """What is known of a text, as it is at this moment."""
+        """What is known of a text, as it is at this moment; it is proved while it is read here."""
         state = self.latest(uri)
+        if uri in self.waiting and self.worker.alive:
+            self.prove(state)
         state.refresh()
         return state
+
+    def prove(self, state: State) -> None:
+        """Asks for the verdicts of a text, once."""
+        if state.asked != state.number:
+            state.asked = state.number
+            self.worker.send(state.job())
 
     def page(self, uri: str) -> Page:
         """The text in lines."""
@@ -66,17 +73,18 @@ class Server(LanguageServer):
         return users(file, name, Path(self.workspace.root_path or os.path.dirname(file)), texts)
 
     def changed(self, uri: str, pause: float = PAUSE) -> None:
-        """A text has changed: after a pause it is read, and its verdicts are asked for."""
+        """A text has changed: after a pause its verdicts are asked for, and it is read."""
         if uri in self.waiting:
             self.waiting[uri].cancel()
-        took = self.states[uri].seconds if uri in self.states else 0.0  # what takes long to read is not read at every key
-        self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, max(pause, took)))
+        self.waiting[uri] = asyncio.get_running_loop().create_task(self.later(uri, pause))
 
     async def later(self, uri: str, pause: float) -> None:
-        """Has a text proved when nothing has changed for a while; meanwhile it is read here."""
+        """Has a text proved when nothing has changed for a while; what takes long to read is not read here at every key."""
         await asyncio.sleep(pause)
+        await self.worker.begin()
         state = self.latest(uri)
-        await self.worker.send(state.job())
+        self.prove(state)
+        await asyncio.sleep(max(0.0, state.seconds - pause))
         state.refresh()
         self.publish(uri)
 
@@ -127,7 +135,6 @@ class Server(LanguageServer):
             self.waiting.pop(uri).cancel()
         self.states.pop(uri, None)
         self.said.pop(uri, None)
-        self.stopping = asyncio.get_running_loop().create_task(
-            self.worker.send(Job(uri, 0, "", ""))
-        )  # which ends what is under way
+        if self.worker.alive:
+            self.worker.send(Job(uri, 0, "", ""))  # which ends what is under way
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))

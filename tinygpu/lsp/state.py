@@ -31,13 +31,14 @@ def heads(text: str) -> Iterator[tuple[str, int, int]]:
 @dataclass(slots=True)
 class State:
     """A text that is open: `verdicts` are the last ones, by heading; `stated` are those that the text has now, `missing` those that are being found, `failed` what went
-    wrong with that; `costs` are by key, and reading took so many `seconds`."""
+    wrong with that; `costs` are by key, and reading took so many `seconds`. Of its numbers, one was `read` and one was `asked` about last."""
 
     uri: str
     document: Document
     text: str = ""
     number: int = 0
     read: int = 0
+    asked: int = 0
     seconds: float = 0.0
     verdicts: dict[str, Shown] = field(default_factory=dict)
     stated: set[str] = field(default_factory=set)

@@ -1,8 +1,8 @@
 """The process that proves for an editor.
 
 Comes in: jobs, on standard input. Goes out: verdicts and costs, on standard output, each as soon as it is there. The one idea: this process has everything imported and has proved
-something once, and forks those that work; one that has done a job does the next one of the same text, for it remembers what solvers have answered; a job that nobody wants any more is ended with
-its process, and what it has found by then is kept.
+something once, and forks those that work; one that has done a job does the next one of the same text, for it remembers what solvers have answered; it gives up a job that nobody wants any more,
+or is ended if it cannot soon, and what it has found by then is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import math
 import os
 import select
 import signal
@@ -17,8 +18,10 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
+from tinygpu.category.deadline import UNWANTED, Withdrawn
 from tinygpu.commands.common import bug, prepare
 from tinygpu.commands.together import DIES_WITH_PARENT
 from tinygpu.lsp.pipes import receive, send
@@ -28,6 +31,7 @@ from tinygpu.record import dataclass
 from tinygpu.run.verdicts import version
 
 IDLE = 3  # processes that wait for a job
+GRACE = 0.05  # seconds in which a process gives up a job: what solvers are at, it does not
 HEAVY = (
     "proof.check",
     "proof.summary",
@@ -84,12 +88,29 @@ def work(job: Job, answer: Callable[[Any], None]) -> None:
 
 @dataclass(slots=True)
 class Child:
-    """A process, what it is told through, the text that its job is or was of, and whether it is at it."""
+    """A process, what it is told through, its job or its last one, whether it is at it, and the job that is wanted instead, since when."""
 
     process: int
     line: socket.socket
-    uri: str
-    busy: bool = True
+    job: Job = Job("", 0, "", "")
+    busy: bool = False
+    next: Job | None = None
+    since: float = math.inf
+
+    def give(self, job: Job) -> None:
+        """Has it do a job, or give up the one that it is at, for this one."""
+        if self.busy:
+            self.next, self.since = job, min(self.since, monotonic())
+            os.kill(self.process, signal.SIGUSR1)
+        else:
+            self.job, self.busy, self.next, self.since = job, True, None, math.inf
+            send(self.line.fileno(), job)
+
+    def heard(self, found: tuple[str, int, Any]) -> None:
+        """Takes notice of an answer: at the end of a job there is none."""
+        self.busy = found[2] is not None
+        if not self.busy and self.next is not None:
+            self.give(self.next)
 
 
 class Pool:
@@ -102,12 +123,16 @@ class Pool:
         """Hands jobs out, and answers on. Raises EOFError where there are no more jobs."""
         while True:
             lines = {child.line.fileno(): child for child in self.children}
-            for ready in select.select([sys.stdin.fileno(), *lines], [], [])[0]:
+            hurry = any(child.since < math.inf for child in self.children)
+            for ready in select.select([sys.stdin.fileno(), *lines], [], [], GRACE if hurry else None)[0]:
                 if ready in lines:
                     self.answered(lines[ready])
                 else:
                     self.begin(receive(ready))
                     break  # some of those that are ready may be gone
+            for late in [c for c in self.children if c.since + GRACE < monotonic()]:
+                self.end(late)
+                self.begin(late.next or late.job)
 
     def answered(self, child: Child) -> None:
         """An answer goes on; of one that ends, nothing does."""
@@ -116,18 +141,16 @@ class Pool:
         except (EOFError, OSError):
             self.end(child)
             return
-        child.busy = found[2] is not None
+        child.heard(found)
         send(sys.stdout.fileno(), found)
 
     def begin(self, job: Job) -> None:
-        """A job for whoever has done one of the same text, or is free, or is made."""
-        for child in [c for c in self.children if c.busy and c.uri == job.uri]:
-            self.end(child)
+        """A job for whoever is at one of the same text, or has done one, or is free, or is made."""
+        same = next((c for c in self.children if c.job.uri == job.uri), None)
         idle = [c for c in self.children if not c.busy]
-        child = next((c for c in idle if c.uri == job.uri), idle[0] if len(idle) >= IDLE else None) or self.fork()
+        child = same or (idle[0] if len(idle) >= IDLE else None) or self.fork()
         self.children = [*(c for c in self.children if c is not child), child]
-        child.busy, child.uri = True, job.uri
-        send(child.line.fileno(), job)
+        child.give(job)
 
     def end(self, child: Child) -> None:
         """A process is over."""
@@ -144,15 +167,19 @@ class Pool:
         process = os.fork()
         if process:
             other.close()
-            return Child(process, mine, "")
+            return Child(process, mine)
         try:
             ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
             os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())  # who prints is not understood
+            signal.signal(signal.SIGUSR1, lambda number, _: UNWANTED.append(number))
             line = other.fileno()
             while True:
                 job = receive(line)
+                UNWANTED.clear()
                 try:
                     work(job, lambda found: send(line, found))
+                except Withdrawn:
+                    send(line, (job.uri, job.number, None))
                 except Exception as error:  # a bug of ours becomes a message
                     send(line, (job.uri, job.number, bug(error)))
                     raise

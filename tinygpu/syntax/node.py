@@ -91,7 +91,7 @@ class Comment(Node):
 
 def nodes(tree: object) -> Iterator[Any]:
     """The nodes of a tree, each before those below it, in the order of the text."""
-    left = [tree]
+    left: list[Any] = [tree]
     while left:
         one = left.pop()
         if one.__class__ is tuple:
@@ -102,9 +102,9 @@ def nodes(tree: object) -> Iterator[Any]:
 
 
 @cache
-def _fields(kind: type) -> tuple[str, ...] | None:
+def _fields(kind: type[Any]) -> tuple[str, ...] | None:
     """The fields of nodes of a class, the last first; None of what is no node."""
-    return tuple(one.name for one in reversed(fields(kind))) if is_dataclass(kind) and not issubclass(kind, LEAVES) else None
+    return None if issubclass(kind, LEAVES) or not is_dataclass(kind) else tuple(one.name for one in reversed(fields(kind)))
 
 
 def parts(node: Any) -> tuple[Any, ...]:
