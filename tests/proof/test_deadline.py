@@ -145,7 +145,7 @@ def too_much() -> None:
 
 
 def test_a_claim_that_needs_too_much_is_unknown_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = pipeline.load(ROOT / "specs" / "matmul.tgpu").matmul_tile
+    machine = pipeline.load(ROOT / "specs" / "matmul_shared.tgpu").matmul_16x16
     monkeypatch.setattr(deadline, "ROOM", 100 << 20)
     monkeypatch.setattr(kernel, "script", lambda *_: WIDE)
     monkeypatch.setattr(kernel, "ask", kernel.ask.__wrapped__)  # nothing that was answered before

@@ -68,7 +68,7 @@ def test_two_runs_give_the_same_proof(name: str) -> None:
 
 @pytest.mark.parametrize("budget", [1, 50, 1000])
 def test_a_budget_that_is_spent_is_no_proof(budget: int) -> None:
-    made = _first("matmul")
+    made = _first("matmul_shared")
     left = prove(made, budget)
     assert not isinstance(left, Proof)
     assert all(o.reason and o.model is None for o in left)
