@@ -249,6 +249,8 @@ def test_a_name_is_one_operator(module: ModuleType, ops: SimpleNamespace) -> Non
         register(module.scaled, "tests", "rows_soft")
     with pytest.raises(ValueError, match=r"TG942 tests::rows_soft: .*other gradients"):
         register(module.soft, "tests", backward=module.soft_grad)
+    with pytest.raises(ValueError, match="TG942 aten::add: is an operator of somebody else already"):
+        register(module.soft, "aten", "add")
 
 
 def test_a_module_needs_nothing_of_tinygpu(text: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tinygpu.category.term import Const, Term
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.model.clauses import Clauses
 from tinygpu.model.extent import same
-from tinygpu.model.problems import WRONG, Problems, suggestion
+from tinygpu.model.problems import WRONG, Problems, closest, suggestion
 from tinygpu.model.scope import Scope
 from tinygpu.model.value import index
 from tinygpu.record import dataclass, replace
@@ -64,7 +64,8 @@ def factor_table(clauses: Clauses, scope: Scope) -> dict[str, Factor]:
 
 def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
     seen: dict[str, tree.Level] = {}
-    for level in work.levels if work else ():
+    written = work.levels if work else ()
+    for level in written:
         name, span = level.name, level.span
         if name not in LEVELS:
             scope.problems.say("TG101.level", span, near=LEVELS, name=name)
@@ -72,6 +73,10 @@ def _levels(work: tree.Work | None, scope: Scope) -> Iterable[tree.Level]:
             scope.problems.say("TG102.level", span, seen[name].span, name=name)
         else:
             seen[name] = level
+    for level in written:  # of a level that is misspelt the factors are known
+        if level.name not in LEVELS:
+            meant = closest(level.name, LEVELS) or "block"
+            seen.setdefault(meant, replace(level, name=meant))
     return [seen[name] for name in LEVELS if name in seen]
 
 

@@ -45,6 +45,8 @@ def torch_op(
             said = "is another launcher's already, or was registered with other gradients: give name=… or namespace=…"
             _fail(ValueError, "TG942", title, said)
         return kept[title][1]
+    if hasattr(getattr(torch.ops, namespace), name):
+        _fail(ValueError, "TG942", title, "is an operator of somebody else already: give name=… or namespace=…")
     links = _links(title, spec, [_table(one) for one in backward]) if backward else []
     words = [*inspect.signature(launcher).parameters][: len(spec["inputs"]) + len(_told(spec))]
     library = torch.library.Library(namespace, "FRAGMENT")
