@@ -60,6 +60,7 @@ def test_what_is_one_is_one_at_every_two_points(given_: list[Term], extent: int,
         ("i * 8 + 8", "i * 8 + j", False),
         ("i * 8 + j", "i * 9 + j", False),
         ("i // 2 + 4 * (j % 2)", "i // 2 + 4 * (j % 2)", False),
+        ("(i // 8) * 8 + i % 8", "(i // 8) * 8 + i % 8", True),
     ],
 )
 def test_numerals_have_one_value_where_they_have_the_same_digits(here: str, there: str, seen: bool) -> None:
@@ -68,3 +69,11 @@ def test_numerals_have_one_value_where_they_have_the_same_digits(here: str, ther
     box = [("i", n), ("j", Const(8))]
     natural = tuple(f for name, e in box for v in (Var(name), THERE[name]) for f in (v >= 0, v < e))
     assert evident((n >= 0, *natural, equal(left, substitute(right, THERE))), equal(i, THERE["i"])) == seen
+
+
+@pytest.mark.parametrize(("by", "seen"), [("4", True), ("n", False), ("n + 1", True)])
+def test_a_quotient_and_a_remainder_tell_a_number_where_something_is_divided(by: str, seen: bool) -> None:
+    j, there = Var("j"), THERE["j"]
+    divisor = eval(by, {"n": Var("n")})
+    same = (equal(j // divisor, there // divisor), equal(j % divisor, there % divisor))
+    assert evident((Var("n") >= 0, *(f for v in (j, there) for f in (v >= 0, v < 8)), *same), equal(j, there)) == seen

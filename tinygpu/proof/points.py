@@ -1,7 +1,7 @@
 """Two points that have the same in equations, of which the one is the other in what these tell: numerals have one value where they have the same digits.
 
     c·t + r = c·t′ + r′,  −c < r − r′ < c  ⊢  t = t′   (and then r = r′)
-    t // n = t′ // n,  t % n = t′ % n      ⊢  t = t′
+    t // n = t′ // n,  t % n = t′ % n,  n ≥ 1  ⊢  t = t′
 
 Comes in: a goal about two points, equations between what they have, the ranges of their coordinates. Goes out: the goal with the coordinates that are
 seen to be one written as one. The one idea: a digit that outweighs all that is beside it is the same at both, and what is the same is no longer in
@@ -42,8 +42,7 @@ def as_one(goal: Term, extents: Mapping[str, Term], hypotheses: tuple[Term, ...]
     while news := {digit for pair in pairs for digit in _told(_difference(pair, back), there, known)} - same:
         same |= news
         back |= {t.name + PRIME: t for t in news if isinstance(t, Var)}
-        wholes = {t.args[0] for t in same if isinstance(t, App) and t.op == "floordiv" and App("mod", t.args, INDEX) in same}
-        pairs += [(t, substitute(t, there)) for t in wholes]
+        pairs += [(t, substitute(t, there)) for t in set(_wholes(same, known))]
     return substitute(goal, back)
 
 
@@ -53,6 +52,16 @@ def _equations(hypotheses: tuple[Term, ...], extents: Mapping[str, Term]) -> Ite
         match fact:
             case App("eq", (a, b)) if a.dtype == INDEX == b.dtype and any(name.endswith(PRIME) for name in variables(fact)):
                 yield settle(a, extents), settle(b, extents)
+
+
+def _wholes(same: set[Term], known: Known) -> Iterator[Term]:
+    """What is the same since its quotient and its remainder by one number are."""
+    for digit in same:
+        match digit:
+            case App("floordiv", (whole, by)) if App("mod", (whole, by), INDEX) in same and known.positive(
+                plus(polynomial(by), ONE, -1)
+            ):
+                yield whole
 
 
 def _difference(pair: tuple[Term, Term], back: Mapping[str, Term]) -> Polynomial:
