@@ -5,6 +5,8 @@ are `sampled` or of the `night`. The ideas: a test never writes a golden file un
 
     a run  =  one spec of each shape  +  a tenth of the others, which is another one with each commit          (`--all` is all)
 
+and so with what takes long and has others like it: `sampled(3)` is a third.
+
 Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them. Every example of a verdict is asked of the
 prover in every run; what only looks at the example itself, or runs what is proved, is done at length (`whole`) of that tenth: the judge and runs on reals of
 what is right, a build of it. Of a fixed sample by chance a run takes the beginning (`night`), and what goes wrong only at sizes of which one run takes
@@ -57,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "sampled: by spec; one of each shape is run, and a tenth of the others (--all: all)")
+    config.addinivalue_line("markers", "sampled(parts=10): by spec; one of each shape is run, and a tenth of the others (--all: all)")
     config.addinivalue_line("markers", "night: takes half a minute, and others like it are in every run (only with --all)")
 
 
@@ -75,7 +77,8 @@ def left_out(item: pytest.Item) -> bool:
     if item.get_closest_marker("night"):
         return True
     test, _, name = item.nodeid.partition("[")
-    return item.get_closest_marker("sampled") is not None and not drawn(name.rstrip("]"), test)
+    mark = item.get_closest_marker("sampled")
+    return mark is not None and not drawn(name.rstrip("]"), test, *mark.args)
 
 
 def every(config: pytest.Config) -> bool:
@@ -91,14 +94,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @cache
 def turn() -> int:
-    """Which tenth is of this run: another one with each commit."""
+    """Whose turn it is: another one with each commit."""
     counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return int(counted.stdout or 0) % PARTS
+    return int(counted.stdout or 0)
 
 
-def drawn(name: str, test: str) -> bool:
-    """Whether what is sampled and called so is of this run: of each test another tenth, so that no run has all that takes long."""
-    return name in SHAPES or crc32(f"{test} {name}".encode()) % PARTS == turn()
+def drawn(name: str, test: str, parts: int = PARTS) -> bool:
+    """Whether what is sampled and called so is of this run: of each test another part, so that no run has all that takes long."""
+    return name in SHAPES or crc32(f"{test} {name}".encode()) % parts == turn() % parts
 
 
 @pytest.fixture
