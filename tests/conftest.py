@@ -3,11 +3,11 @@
 Comes in: `pytest`'s own objects. Goes out: the fixture `golden`, which compares a text with a file of `tests/golden`, and fewer tests where they
 are `sampled` or of the `night`. The ideas: a test never writes a golden file unless it was asked to; and what runs a whole library is worth most by its shapes:
 
-    a run  =  one spec of each shape  +  a tenth of the others, which is another one with each commit          (`--all` is all)
+    a run  =  a third of one spec of each shape  +  a tenth of the others, which are other ones with each commit          (`--all` is all)
 
 and so with what takes long and has others like it: `sampled(3)` is a third.
 
-Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them. Every example of a verdict is asked of the
+Of a spec that is run, `share` takes the machines in the same way, where a proof covers what is asked of them. Every example of what is wrong is asked of the
 prover in every run; what only looks at the example itself, or runs what is proved, is done at length (`whole`) of that tenth: the judge and runs on reals of
 what is right, a build of it. Of a fixed sample by chance a run takes the beginning (`night`), and what goes wrong only at sizes of which one run takes
 half a minute is marked `night`: the others of its table show in every run that what is wrong is seen.
@@ -35,7 +35,7 @@ SHAPES = (  # elementwise, staged, tiles in registers, rings, halves, on cpu, ro
     "saxpy", "transpose", "matmul", "matmul_ring", "matmul_half", "matmul_cpu", "norm", "by_hand", "scan", "histogram", "argmax", "convolution",
     "causal", "stencil_shared",
 )  # fmt: skip
-PARTS = 10
+PARTS, SHAPED = 10, 3
 
 
 class HasName(Protocol):
@@ -59,7 +59,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "sampled(parts=10): by spec; one of each shape is run, and a tenth of the others (--all: all)")
+    config.addinivalue_line(
+        "markers",
+        "sampled(parts=10): a tenth is run, another one with each commit, and a third of the shapes of specs (--all: all)",
+    )
     config.addinivalue_line("markers", "night: takes half a minute, and others like it are in every run (only with --all)")
 
 
@@ -101,7 +104,8 @@ def turn() -> int:
 
 def drawn(name: str, test: str, parts: int = PARTS) -> bool:
     """Whether what is sampled and called so is of this run: of each test another part, so that no run has all that takes long."""
-    return name in SHAPES or crc32(f"{test} {name}".encode()) % parts == turn() % parts
+    parts = min(parts, SHAPED) if name in SHAPES else parts
+    return crc32(f"{test} {name}".encode()) % parts == turn() % parts
 
 
 @pytest.fixture

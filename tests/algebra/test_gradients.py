@@ -82,6 +82,7 @@ CHANGES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "old", "new"), CHANGES, ids=[f"{name.removeprefix('gradient_of_')}-{n}" for n, (name, *_) in enumerate(CHANGES)]
 )

@@ -26,6 +26,7 @@ K = Axis("k", Var("n"))
 X, Y = (Read(name, (Var("k"),), "f32") for name in "xy")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [t.name for t in LIBRARY.theorems])
 def test_the_library_is_proved(name: str) -> None:
     (theorem,) = (t for t in LIBRARY.theorems if t.name == name)

@@ -39,6 +39,7 @@ def test_each_theorem_of_the_library_has_a_machine() -> None:
     assert served == {t.name for t in LIBRARY.spec.theorems}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [m.name for m in LIBRARY.machines])
 def test_the_library_is_proved(name: str) -> None:
     assert isinstance(pipeline.check(LIBRARY.spec.machine(name)), Proof)

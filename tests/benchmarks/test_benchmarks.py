@@ -30,6 +30,7 @@ def cooperates(machine: Machine) -> bool:
     return len(program.launches) > 1 or not works_alone(program)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
 def test_every_machine_whose_threads_cooperate_is_timed(path: Any) -> None:
     for machine in machines(path):

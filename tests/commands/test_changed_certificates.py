@@ -128,6 +128,7 @@ def test_every_place_is_in_the_hash(file: Path) -> None:
             read(edit)
 
 
+@pytest.mark.sampled(3)
 def test_what_follows_from_the_program_is_derived_again(file: Path) -> None:
     plain, free = json.loads(file.read_text()), set()
     count = 0

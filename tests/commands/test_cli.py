@@ -260,6 +260,7 @@ machine m : w4 {
 """
 
 
+@pytest.mark.sampled(3)
 def test_a_run_finds_sizes_and_data_that_keep_what_is_asked_and_no_warning_is_seen(run):
     Path("w4.tgpu").write_text(PACKED, encoding="utf-8")
     with warnings.catch_warnings():

@@ -46,6 +46,7 @@ def test_a_project_that_is_there_keeps_every_byte(run):
 LONGER = [pytest.param(kind, id=f"init {kind}", marks=pytest.mark.sampled) for kind in KINDS[1:]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [KINDS[0], *LONGER])
 def test_the_test_of_a_fresh_project_passes(run, kind):
     assert run("init", "fresh", "--kind", kind, "--name", "mine")[0] == 0

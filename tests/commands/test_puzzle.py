@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tinygpu.puzzles.puzzle import puzzles
 
 Run = Callable[..., tuple[int, str, str]]
@@ -26,6 +28,7 @@ def test_a_puzzle_from_the_list_to_the_next_one(run: Run) -> None:
     assert "solved" in run("puzzle")[1]
 
 
+@pytest.mark.sampled(3)
 def test_an_answer_may_lie_in_any_file(run: Run) -> None:
     Path("mine.tgpu").write_text(puzzles()[3].answer)
     assert run("puzzle", "check", "mine.tgpu")[0] == 0

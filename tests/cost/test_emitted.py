@@ -277,6 +277,7 @@ def compared(made: Program, sizes: dict[str, int], monkeypatch: pytest.MonkeyPat
             assert seen == one, what
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spec", "name", "sizes"), TILES, ids=lambda v: v if isinstance(v, str) else "")
 def test_the_text_moves_what_is_counted(spec: str, name: str, sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     compared(unpack(program(machine(spec, name))), sizes, monkeypatch)

@@ -24,6 +24,7 @@ FOLDS = sorted(here("hard_folds"))
 ROWS = "op rows(x: f32[R, N]) -> (s: f32[R]) { s[r] = sum[j] x[r, j] }\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("title", sorted(HARD))
 def test_hard_machines_compute_their_equations(title: str) -> None:
     made = derive(HARD[title])

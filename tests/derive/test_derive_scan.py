@@ -40,6 +40,7 @@ CASES = machines(
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_proved_for_a_gpu_and_for_a_cpu(name: str) -> None:
     for one in (CASES[name], sequential(CASES[name])):

@@ -21,6 +21,7 @@ from tinygpu.record import replace
 PLACES = [("online", m.title) for m in library("online")] + [("attention_cpu", "flash_core"), ("attention_cpu", "causal_tiles")]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("spec", "title"), PLACES)
 def test_it_computes_the_equations_in_one_loop(spec: str, title: str) -> None:
     program = pipeline.program(machine(spec, title))
@@ -77,6 +78,7 @@ CHANGES = [without_factor, other_way_round, one_short, never_before]
 CHANGED = [(spec, title, change) for change in CHANGES for spec, title in (*PLACES[1:4], PLACES[-2])]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spec", "title", "change"), [*CHANGED, (*PLACES[-2], stale)])
 def test_each_step_of_it_is_needed(spec: str, title: str, change: Callable[[Step], tuple[Step, ...]]) -> None:
     program = pipeline.program(machine(spec, title))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,6 +121,7 @@ def runs(machine: Machine, data: st.DataObject, text: str) -> Program:
     return program
 
 
+@pytest.mark.sampled(5)
 @settings(max_examples=80)
 @given(st.one_of(alone(), blocks(), grids()), st.data())
 def test_a_random_machine_computes_its_equations_in_parallel_and_in_sequence(text: str, data: st.DataObject) -> None:

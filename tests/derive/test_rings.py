@@ -92,6 +92,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 def test_it_is_what_one_would_write() -> None:
     for ring, by_hand in ((RING, BY_HAND), (PLAIN, HELD)):
         derived, written = (pipeline.program(pipeline.load_text(OP + text).machines[0]) for text in (ring, by_hand))

@@ -134,6 +134,7 @@ def commands(block: Block, where: str) -> None:
             assert re.match(r"(python3? -m venv|\.venv/bin/pip install|pip install) ", command), f"{where}: nobody runs {command}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PARSED, ids=lambda p: p.name)
 def test_the_machines_of_a_document_are_proved(path: Path) -> None:
     for block in blocks(path):
@@ -155,6 +156,7 @@ def came_of(text: str, where: str) -> str:
     return "proved" if not left else f"unknown: {left[0].diagnostics[0].code}" if isinstance(left[0], Unknown) else "refuted"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["unknown", "limits"])
 def test_what_is_unknown_or_refused_is_and_what_helps_does(name: str) -> None:
     path = ROOT / "docs" / f"{name}.md"

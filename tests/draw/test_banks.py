@@ -39,6 +39,7 @@ def cost_of(spec: str, name: str) -> Cost:
     return measure(made, picture_sizes(made, {}))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spec", "name"), MACHINES)
 def test_the_words_of_a_lane_are_those_that_it_touches(spec: str, name: str) -> None:
     cost = cost_of(spec, name)

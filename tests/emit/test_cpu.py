@@ -59,6 +59,7 @@ def agree(built: Program, sizes: dict[str, int], inputs: dict[str, Any]) -> dict
     return got
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_its_text_does_what_the_program_does_and_is_the_fast_one(path: Path) -> None:
     """The first for all sizes, since it is a proof."""
@@ -73,6 +74,7 @@ def test_its_text_does_what_the_program_does_and_is_the_fast_one(path: Path) -> 
         has_pieces(path, text)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", SOME)
 def test_it_computes_what_the_simulator_does(path: Path) -> None:
     for built in programs(path.read_text(encoding="utf-8")).values():
@@ -157,6 +159,7 @@ PIECES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TOGETHER)
 def test_threads_that_work_together_also_in_parallel(name: str) -> None:
     built = program(TEXTS[name])

@@ -84,6 +84,7 @@ def sweep(low: float, high: float, step: int) -> Array:
 SPECIAL = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, -1e-45, 3e-39, 89.0, -104.0, 200.0, -200.0], np.float32)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("flags", [CONTRACT, "fastmath=False"])
 @pytest.mark.parametrize("name", sorted(ULP))
 def test_error_bounds(name: str, flags: str) -> None:

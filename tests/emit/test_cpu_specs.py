@@ -81,6 +81,7 @@ def test_every_machine_computes_its_equation(spec: str, share: Share) -> None:
         assert judged(one.title, shipped(one)) >= 3, f"{one.title}: too few sizes are admitted"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spec", "title"), PHASES)
 def test_threads_in_phases_compute_their_equation(spec: str, title: str) -> None:
     one = machine(spec, title)

@@ -116,6 +116,7 @@ def seen(report: Report) -> Report:
     return report
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TOGETHER)
 def test_every_launch_keeps_to_registers_and_its_wide_accesses(name: str) -> None:
     for reports in gated(name).values():
@@ -133,6 +134,7 @@ def test_so_do_kernels_of_64_bits_and_those_of_the_files() -> None:
         assert all(report.refused() == () for report in reports)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "loads", "stores"), [("saxpy_v4", 2, 1), ("cast_f16", 2, 1), ("scale_bf16", 1, 1), ("bytes_u8", 1, 1),
                                                        ("stencil", 1, 1), ("matmul_tile", 2, 16), ("row_sum", 0, 0), ("conv", 0, 1)])  # fmt: skip
 def test_every_promised_access_is_128_bits_wide(name: str, loads: int, stores: int) -> None:

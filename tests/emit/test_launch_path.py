@@ -294,6 +294,7 @@ else:
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("play", PLAYS)
 def test_what_the_driver_is_asked_for(play, folder):
     fake_driver.run(folder, OPENING + PLAYS[play], str(folder / "saxpy.txt"))

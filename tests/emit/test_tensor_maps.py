@@ -145,6 +145,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("play", PLAYS)
 def test_maps_down_to_the_driver(play, folder):
     fake_driver.run(folder, OPENING + PLAYS[play], str(folder / "affine.txt"))

@@ -148,6 +148,7 @@ def test_arrays_on_a_gpu_are_asked_too(handed):
     assert not handed
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("title", [m.title for m in library("views") if m.arch != CPU])
 def test_the_text_of_a_kernel_of_cuda_goes_by_strides(title, bits):

@@ -40,6 +40,7 @@ def programs(stem: str) -> tuple[Program, ...]:
     return tuple(pipeline.program(machine) for machine in pipeline.load(SPECS / f"{stem}.tgpu").machines)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("stem", STEMS)
 def test_lanes_that_do_what_the_manual_says_do_what_the_program_says(stem: str, whole: Whole) -> None:
     """In an order that is mixed, or in all."""
@@ -74,6 +75,7 @@ def counted(report: Report, names: Any) -> dict[str, int]:
     return {name: sum(i.name == name for i in best) for name in names}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stem", COUNTED)
 def test_the_machine_code_has_the_instructions_and_nothing_leaves_registers(stem: str) -> None:
     needs_cuda()
@@ -102,6 +104,7 @@ STAGED = {  # of an output that goes by way of a tile: what is multiplied, and w
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("title", STAGED)
 def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
     needs_cuda()
@@ -115,6 +118,7 @@ def test_an_output_by_way_of_a_tile_is_stored_by_16_bytes(title: str) -> None:
 HEADS = ["F=f16, E=128, N=1]", *(pytest.param(n, marks=pytest.mark.sampled) for n in ("F=f16, E=32, N=1]", "F=bf16, E=64, N=1]"))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("head", HEADS)
 def test_attention_multiplies_as_often_as_a_head_is_wide_and_leaves_no_register(head: str) -> None:
     needs_cuda()
@@ -134,6 +138,7 @@ def built(stem: str) -> tuple[str, Any]:
     return pipeline.module(f"{stem}.tgpu", made), made
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("stem", STEMS)
 def test_kernels_are_read_back(stem: str) -> None:
     assert pipeline.validate(*built(stem)) == ()

@@ -110,6 +110,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("stem", STEMS)
 def test_right_ones_are_proved_for_all_sizes_and_run(stem: str, whole: Whole) -> None:
     """At sizes at which no tile is whole: in lockstep on data of which one place stands out, and with the threads in another order on any; or in

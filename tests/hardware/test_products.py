@@ -141,6 +141,7 @@ def test_the_second_checker_sees_it_too(name: str) -> None:
     assert {"TG310": UnderWay, "TG312": Unfenced}.get(code, object) in type(found.seen).__mro__
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["in_turn", "ring"])
 @pytest.mark.parametrize("late", [True, False])
 def test_more_turns_do_what_the_program_says(name: str, late: bool) -> None:

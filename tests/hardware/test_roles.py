@@ -230,6 +230,7 @@ LARGE = (
 )
 
 
+@pytest.mark.sampled(3)
 def test_warpgroups_trade_registers_where_fragments_need_more_than_each_has() -> None:
     """And no two roles meet behind, so that a compiler gives each what it has."""
     made = machine(LARGE)
@@ -330,6 +331,7 @@ def test_no_other_text_is_taken() -> None:
     no_other_text_is_taken(machine(BOXES), MISPRINTED)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["boxes", "later", "lanes"])
 def test_the_machine_code_has_what_was_promised(name: str) -> None:
     needs_cuda()

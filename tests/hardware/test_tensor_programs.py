@@ -136,6 +136,7 @@ def of_kind(kind: str) -> str:
     return text.replace("kk < 1", "kk < 4").replace("k32(acc", "k8(acc").replace("kk*32", "kk*8")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["i8", "e4m3", "e5m2", "tf32"])
 def test_every_kind_is_proved_and_run_as_the_manual_says(kind: str) -> None:
     (one,) = pipeline.load_text(of_kind(kind)).machines
@@ -174,6 +175,7 @@ def test_no_other_text_is_taken() -> None:
 COUNTED = {"in_turn": (2, 2), "roles": (2, 2), "large": (4, 8)}  # products in the loop, stores at the beginning
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arch", [(10, 0, "a"), (10, 3, "a")], ids=str)
 def test_kernels_are_assembled_and_nothing_leaves_registers(arch: tuple[int, int, str]) -> None:
     needs_cuda()

@@ -40,6 +40,7 @@ def test_what_is_wrong_is_not_proved(path):
     assert not hasty(program, BUDGET), f"{path.stem} is proved, and is {kind} {judged.why}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", [*SOUND, *UNDECIDED], ids=lambda path: path.stem)
 def test_what_is_right_is_proved_or_at_least_not_refuted(path, whole):
     program = of_text(path.read_text(encoding="utf-8"))

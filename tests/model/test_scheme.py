@@ -54,6 +54,7 @@ scheme fast : full by {m}, {p}, {n} {{
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rows", "cuts"),
     [

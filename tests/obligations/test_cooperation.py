@@ -31,6 +31,7 @@ def first_wrong(program: Program, limit: int) -> str:
     return ""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", RIGHT, ids=lambda p: p.stem)
 def test_a_right_machine_is_proved_or_at_least_not_called_wrong(path: Path) -> None:
     program = of_text(path.read_text(encoding="utf-8"))

@@ -51,6 +51,7 @@ def test_a_product_of_indices_that_nobody_could_multiply_out_is_too_large(name: 
     assert "TG161" in {d.code for d in caught.value.diagnostics}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f32", "i32"])
 def test_long_products_of_data_in_another_order_end(dtype: str) -> None:
     equation = " * ".join(f"(x[i] + {k})" for k in range(40))

@@ -414,6 +414,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return code, out.out, out.err
 
 
+@pytest.mark.sampled(3)
 def test_check_and_build_at_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = str(SPEC)
     code, out, _ = run(capsys, "check", spec, "--machine", "element")

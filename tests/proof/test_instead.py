@@ -90,6 +90,7 @@ CLAMPED = {  # with floats up to where they tell all integers apart, with intege
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("clamped", CLAMPED)
 def test_sizes_that_fit_what_they_are_made_to(clamped: str) -> None:
     """An index that is computed with floats and clamped in the end is inside, whatever is rounded before."""
@@ -116,6 +117,7 @@ NEAR = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("equation", "step", "helps"), [
     ("x[r, k] * x[r, k]", f"f32(f16({X})) * {X}", True),
     ("x[r, k] * x[r, k]", f"f32(f16({X})) * {X} * 2", False),

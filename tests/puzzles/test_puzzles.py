@@ -33,6 +33,7 @@ def named(one: Puzzle) -> str:
     return str(one.number)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("one", puzzles(), ids=named)
 def test_our_answer_is_right_and_the_puzzle_as_given_is_not(one: Puzzle) -> None:
     assert codes(one, one.answer) == []

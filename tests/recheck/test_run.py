@@ -67,12 +67,14 @@ def titled(folder: str, far: str = "") -> list[Any]:
     return [pytest.param(w, id=f"{path.stem}: {w.title}", marks=mark) for path, mark in marks.items() for w in wrongs(path)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("wrong", titled("changed") + titled("ordered", far="recurrence_block"))
 def test_a_changed_machine_goes_wrong(wrong: Wrong) -> None:
     program = program_of(wrong.text)
     assert program is None or isinstance(rerun(program), Disagreement)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", sorted((HERE / "changed").glob("*.tgpu")), ids=stem)
 def test_the_machines_that_are_changed_do_not(path: Path, whole: Whole) -> None:
     right = program_of(path.read_text(encoding="utf-8"))
@@ -93,6 +95,7 @@ def test_what_was_proved_and_wrong_goes_wrong(path: Path) -> None:
     assert program is None or isinstance(rerun(program), Disagreement)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "path", [p for f in ("right", "undecided") for p in sorted((MEANING / f).glob("*.tgpu")) if p.stem != NOTHING], ids=stem
 )
@@ -103,6 +106,7 @@ def test_what_is_right_does_not(path: Path, whole: Whole) -> None:
     assert isinstance(found, Agreement) and found.runs, found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LIBRARY)
 def test_machines_of_the_library_do_not(name: str) -> None:
     for machine in library(name)[:2]:

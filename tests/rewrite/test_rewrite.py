@@ -35,6 +35,7 @@ def found(name: str, **sizes: int) -> Answer:
     return answer(op, {s: sizes.get(s, 1024) for s in op.sizes}, {"j"}, LIMIT, SECONDS, lambda _: None)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "sizes", "folds"),
     [

@@ -63,6 +63,7 @@ def agree(made: Program, sizes: dict[str, int], order: int | None) -> str:
     return "fault" if seen == {True} else "same"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_both_see_a_fault_or_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch, night: bool) -> None:
     monkeypatch.setattr(plain, "THREADS", 1 << 14)

@@ -70,6 +70,7 @@ def lesson(stem: str, name: str, device: str = "cpu", **sizes: int) -> Lesson:
     return Lesson(Space(op_of(stem, name), device), sizes)
 
 
+@pytest.mark.sampled(3)
 def test_the_same_seed_asks_for_the_same_states() -> None:
     said = {
         subprocess.run(

@@ -102,6 +102,7 @@ def test_a_sum_that_chooses_where_it_goes_is_a_program() -> None:
     assert found_in(pipeline.load_text(with_bias).spec.ops[0].equations[0]) is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("op", "device", "says"),
     [

@@ -196,6 +196,7 @@ def _tried(store: Path) -> dict[str, float]:
         return {}
 
 
+@pytest.mark.sampled(3)
 def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     sent, submit, rival = list[str](), Cluster.submit, attempted(job(states(1)[0]), 60).kernel

@@ -171,6 +171,7 @@ def test_a_store_of_another_version_is_not_touched(tmp_path: Path, capsys: pytes
         assert "TG913" in capsys.readouterr().err
 
 
+@pytest.mark.sampled(3)
 def test_a_search_from_an_op_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, store = tmp_path / "twice.tgpu", tmp_path / "t.db"
     path.write_text("op twice(x: f32[M, N]) -> (y: f32[M, N]) {\n  y[i, j] = 2 * x[i, j]\n}\n")

@@ -21,6 +21,7 @@ from tinygpu.record import replace
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.tgpu"))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
 def test_what_was_proved_is_built_without_a_word(path, tmp_path, capsys):
     """Or with a note of what a CPU runs as it is, and of nothing else."""
@@ -143,6 +144,7 @@ LAID_OUT = [SPECS.parent / "tests" / folder / "right" / f"{name}.tgpu" for folde
 LAID_OUT += [SPECS / "level1" / f"{name}.tgpu" for name in ("attention", "convolutions", "pooling", "convolution_channels")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.stem)
 def test_what_a_cpu_runs_is_laid_out_for_it(path):
     for one in pipeline.load(path).machines:

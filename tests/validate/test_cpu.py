@@ -61,6 +61,7 @@ def checked(text: str, name: str, program: object) -> Differs | None:
     return None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_text_of_a_kernel_is_its_program(kind):
     text, name, program = kernel(*KINDS[kind])
@@ -176,6 +177,7 @@ SIZES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", SIZES)
 def test_a_mutant_that_is_accepted_computes_the_same(kind):
     text, name, program = kernel(*KINDS[kind])

@@ -119,6 +119,7 @@ ELSEWHERE = {  # edits that show at another line: where what was changed is need
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_refused_at_its_line(name):
     (spec, machine), after, old, new, code, words = EDITS[name]

@@ -34,6 +34,7 @@ def outputs(program: Program, sizes: dict[str, int], bits: int, wide: bool) -> d
     return interpreter.run(program, sizes, random_inputs(program.op, sizes, seed=5), bits, wide)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spec", "machine"), KERNELS)
 def test_a_mutant_is_refused_or_is_equal(spec, machine, monkeypatch):
     text, (expected,) = emitted(spec, machine)
