@@ -96,7 +96,7 @@ def digits_hold(condition: Term, known: Known) -> bool:
             for monomial, c in [(m, c) for m, c in p.items() if c < 0 and all(map(natural, m))]:
                 for atom, most in ((atom, _digit(atom, known)) for atom in monomial):
                     if most is not None:
-                        p = plus(plus(p, {monomial: c}, -1), times({_others(monomial, atom): c}, most))
+                        p = plus(plus(p, {monomial: c}, -1), times({others(monomial, atom): c}, most))
                         break
             return nonnegative(p, known, MOVES)
     return decide(condition, known, MOVES) is True
@@ -132,7 +132,7 @@ def _divisors(monomial: tuple[Term, ...], c: int, divisors: Mapping[Term, Polyno
     """Numbers that divide a monomial: with an atom in it replaced by what divides that atom."""
     for atom in monomial:
         if atom in divisors:
-            yield times({_others(monomial, atom): c}, divisors[atom])
+            yield times({others(monomial, atom): c}, divisors[atom])
 
 
 def _sign(op: str, rise: Polynomial, known: Known, moves: int) -> bool | None:
@@ -186,7 +186,7 @@ def _sufficient(p: Polynomial, low: Polynomial | None, known: Known) -> Iterator
                 case App("floordiv" | "ceildiv" as op, (a, b)) if _divides(b, known):
                     if alone and abs(c) == 1:
                         yield _across(op, c, polynomial(a), polynomial(b), rest)
-                    yield from _named(op, a, b, {_others(monomial, atom): c}, rest, known)
+                    yield from _named(op, a, b, {others(monomial, atom): c}, rest, known)
                 case App("mod", (_, b)) if alone and c < 0 and _divides(b, known):
                     yield plus(rest, plus(polynomial(b), constant(-1)), c)
                 case App("min" | "max" as op, args) if alone and (c < 0) == (op == "min"):
@@ -198,7 +198,8 @@ def _divides(divisor: Term, known: Known) -> bool:
     return least_positive(plus(polynomial(divisor), constant(-1)), known)
 
 
-def _others(monomial: tuple[Term, ...], atom: Term) -> tuple[Term, ...]:
+def others(monomial: Monomial, atom: Term) -> Monomial:
+    """The atoms of a monomial without one of them."""
     position = monomial.index(atom)
     return monomial[:position] + monomial[position + 1 :]
 

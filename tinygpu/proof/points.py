@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tinygpu.category.bounds import range_of
+from tinygpu.category.decide import others
 from tinygpu.category.known import Known
-from tinygpu.category.linear import ONE, Monomial, Polynomial, plus, polynomial
+from tinygpu.category.linear import ONE, Polynomial, plus, polynomial
 from tinygpu.category.settle import settle
 from tinygpu.category.term import INDEX, App, Term, Var, substitute, variables
 from tinygpu.obligations.bijection import PRIME
@@ -82,7 +83,7 @@ def _told(nought: Polynomial, there: Names, known: Known) -> Iterator[Term]:
 
 def _outweighs(digit: Term, other: Term, nought: Polynomial, known: Known) -> bool:
     """Whether it is `weight·(digit − other) + rest`, and one step of the digit is more than the rest."""
-    weight, against = ({_without(m, t): c for m, c in nought.items() if t in m} for t in (digit, other))
+    weight, against = ({others(m, t): c for m, c in nought.items() if t in m} for t in (digit, other))
     if not weight or plus(weight, against) or any(t in m for m in weight for t in (digit, other)):
         return False
     low, high = range_of({m: c for m, c in nought.items() if digit not in m and other not in m}, known)
@@ -91,8 +92,3 @@ def _outweighs(digit: Term, other: Term, nought: Polynomial, known: Known) -> bo
     return any(
         known.positive(plus(plus(w, high, -1), ONE, -1)) and known.positive(plus(plus(w, low), ONE, -1)) for w in (weight, against)
     )
-
-
-def _without(monomial: Monomial, atom: Term) -> Monomial:
-    position = monomial.index(atom)
-    return monomial[:position] + monomial[position + 1 :]
