@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -16,9 +17,12 @@ import pytest
 from tests.syntax.texts import EXAMPLES, bare, expression, nodes, step
 from tinygpu.diagnostic import NOWHERE, TinygpuError
 from tinygpu.syntax import tree
-from tinygpu.syntax.parse import parse
+from tinygpu.syntax.lexer import Source
+from tinygpu.syntax.parse import _read_on, parse
 from tinygpu.syntax.tree import Assign, Binary, Cell, Compute, For, Group, IfElse, Name, Number, Sized, TensorDecl
 
+ROOT = Path(__file__).resolve().parents[2]
+SPECS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "specs").rglob("*.tgpu"))
 X, BELOW = Cell("x", (Name("i"),)), Binary("<", Name("i"), Name("n"))
 
 
@@ -104,3 +108,59 @@ def test_a_name_is_not_longer_than_a_file_may_be_called() -> None:
     with pytest.raises(TinygpuError) as error:
         parse(f"param {'p' * 101} = 1")
     assert [d.code for d in error.value.diagnostics] == ["TG009"]
+
+
+# ── read piece by piece ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def placed(file: tree.File) -> list[tuple[object, ...]]:
+    """The nodes of a file with their places, which equality leaves out."""
+    return [(node, node.span) for node in nodes((file.declarations, file.comments))]
+
+
+def outcome(read: Callable[[Source], tree.File], text: str, path: str = "") -> object:
+    """What is read, with its places, or what is said of it."""
+    try:
+        file = read(Source(text, path))
+    except TinygpuError as error:
+        return error.diagnostics
+    return file, file.span, placed(file)
+
+
+def by_pieces(source: Source) -> tree.File:
+    return parse(source.text, source.file)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("path", [*SPECS, *EXAMPLES])
+def test_a_text_is_what_its_pieces_are(path: str) -> None:
+    text = EXAMPLES.get(path) or (ROOT / path).read_text(encoding="utf-8")
+    for written in (text, f"\ufeff# one\n\n{text.rstrip()}"):
+        assert outcome(by_pieces, written, path) == outcome(_read_on, written, path)
+
+
+def test_what_an_edit_leaves_where_it_was_is_read_once() -> None:
+    text = "param A = 1\nparam B = 2\nparam C = 3\n"
+    first, same, moved = (parse(t).declarations for t in (text, text.replace("2", "4"), text.replace("2", "42")))
+    assert same[0] is first[0] and same[2] is first[2] and same[1] != first[1]
+    assert moved[0] is first[0] and moved[2] == first[2] and moved[2].span.start == first[2].span.start + 1
+    assert parse(text, "other.tgpu").declarations[0].span.file == "other.tgpu"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nothing",
+        "param A = (1 +\nparam) ",
+        "param A = (1 +\nparam B = 2",
+        "param A = 1 +\nparam",
+        "param A =\nparam B = 1",
+        "op f(x: f32[n]) -> (y: f32[n]) {\nop = 1\n}",
+        "op f(x: f32[n]) -> (y: f32[n]) {\ny[i] = x[i]\nmachine m : f {}",
+        "theorem\nparam A = 1",
+    ],
+)
+def test_a_word_that_begins_declarations_begins_none_inside_of_one(text: str) -> None:
+    """What is said of a text is said of the whole."""
+    assert outcome(by_pieces, text) == outcome(_read_on, text)

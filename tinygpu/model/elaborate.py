@@ -7,7 +7,9 @@ The one idea: after this nothing is a name any more, what follows works on terms
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
 
 from tinygpu.category.term import FALSE, Const, conjunction, conjuncts
 from tinygpu.diagnostic import Span
@@ -41,7 +43,7 @@ from tinygpu.model.value import condition
 from tinygpu.model.work import Factor, factor_table
 from tinygpu.record import dataclass, replace
 from tinygpu.syntax import tree
-from tinygpu.syntax.node import nodes
+from tinygpu.syntax.node import This, nodes
 from tinygpu.syntax.target import ARCHITECTURES, CPU, SIMD, common, strange
 
 
@@ -85,7 +87,7 @@ def elaborate(file: tree.File) -> Spec:
             if free := free_of(declaration, params):
                 families += _families(declaration, instances, free, file, problems, instructions)
                 continue
-            made = _machines(declaration, instances, params, problems, instructions)
+            made = _again(declaration, file, problems, partial(_machines, declaration, instances, params, problems, instructions))
             right = len(problems) == before and declaration.name not in names.wrong
             machines += (replace(m, names=names.terms.get(declaration.name, ()), instructions=instructions) for m in made if right)
     declared_choices = (problems.enter(d) for d in file.declarations if isinstance(d, tree.Choice) and d.name not in names.wrong)
@@ -150,6 +152,23 @@ class Draft:
     def scope(self, op: Op, constants: Mapping[str, int]) -> Scope:
         """The names of its preconditions and extents: sizes and params."""
         return Scope(self.problems, dict.fromkeys(op.sizes, Span()), {}, constants, monoids=Monoids()).inside_brackets()
+
+
+READ: dict[tuple[This[Any], ...], list[Machine]] = {}  # of machines in which nothing was wrong, the latest last
+MANY = 64  # of them
+
+
+def _again(machine: tree.Machine, file: tree.File, problems: Problems, read: Callable[[], list[Machine]]) -> list[Machine]:
+    """What was made of a machine before, where it and all that is no machine are the same nodes, as where an editor's text changes elsewhere."""
+    key = tuple(This(d) for d in (machine, *(d for d in file.declarations if not isinstance(d, tree.Machine))))
+    if key in READ:
+        return READ[key]
+    warned, made = len(problems.warnings), read()
+    if not len(problems) and len(problems.warnings) == warned:
+        READ[key] = made
+        for old in list(READ)[:-MANY]:
+            del READ[old]
+    return made
 
 
 def _machines(

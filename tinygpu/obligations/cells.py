@@ -49,11 +49,19 @@ FRESH = "?"  # a cell that nobody wrote
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """An array as a function: its value at the index `formals`. A thread's own also depends on the thread, by the names of its axes."""
+    """An array as a function: its value at the index `formals`. A thread's own also depends on the thread, by the names of its axes.
+
+    What it holds may be found when it is first asked for: most of what a turn of a loop leaves is written again before it is read.
+    """
 
     local: Array
     formals: tuple[str, ...]
-    value: Term
+    content: Term | Callable[[], Term]
+
+    @property
+    def value(self) -> Term:
+        """What is held at the formals."""
+        return self.content() if callable(self.content) else self.content
 
     def at(self, index: tuple[Term, ...]) -> Term:
         return substitute(self.value, dict(zip(self.formals, index, strict=True)))
@@ -94,7 +102,7 @@ def unstored(op: Op, name: str) -> Cells:
     """An output that nobody stored: one in place that goes on is its input."""
     tensor = op.tensor(name)
     cells = unwritten(Array(name, tensor.dtype, tensor.shape, WORKSPACE, span=tensor.span))
-    return replace(cells, value=Read(op.continued[name], cells.place, tensor.dtype)) if name in op.continued else cells
+    return replace(cells, content=Read(op.continued[name], cells.place, tensor.dtype)) if name in op.continued else cells
 
 
 def itself(cells: Cells, name: str, threads: tuple[str, ...]) -> Read:

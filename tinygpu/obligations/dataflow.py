@@ -22,6 +22,7 @@ from tinygpu.obligations.made import made, reordered
 from tinygpu.obligations.named import named
 from tinygpu.obligations.obligation import Gap
 from tinygpu.obligations.trace import UNSOLVED, Event, Meeting, Place, Store, Trace, preconditions, started
+from tinygpu.obligations.turns import Turns
 from tinygpu.program.step import Launch, Numbered, Program, loops_around
 from tinygpu.program.traverse import written as written_in
 from tinygpu.record import dataclass, field, replace
@@ -90,12 +91,12 @@ class Launches:
         )
         before = {n: self.memory.get(n) or unstored(self.program.op, n) for n in names}
         previous = {n: f"{n}@{axis.name}" for n in names}
-        self.memory |= {n: replace(c, value=itself(c, previous[n], ())) for n, c in before.items()}
+        self.memory |= {n: replace(c, content=itself(c, previous[n], ())) for n, c in before.items()}
         self.run(launches, depth + 1)
         state = {n: self.memory[n] for n in names}
         alone = Execution(self.program, Launch((), (), ()), self.always, {}, Place(), state, loops=APART * (begun + 1))
-        begin, after, _ = alone.closed(axis, previous, before, outer)
-        self.events[begun:] = started(self.events[begun:], {previous[n]: cells for n, cells in begin.items()})
+        starts, after = Turns(alone, axis, outer, previous, before, state).states()
+        self.events[begun:] = started(self.events[begun:], starts)
         self.memory |= after
 
 
@@ -132,7 +133,7 @@ def left(
             meetings.append(Meeting(store.tensor, write.claim, store.point, store.step.span))
             condition = settle(write.condition, cells.extents, always)
             new = written(cells, substitute(store.value, write.writer), condition, store.step.update)
-        memory[store.tensor] = replace(cells, value=settle(new, cells.extents, always))
+        memory[store.tensor] = replace(cells, content=settle(new, cells.extents, always))
     return memory, meetings
 
 

@@ -9,7 +9,7 @@ Inputs are uninterpreted; a cell that nobody wrote is a fresh symbol `cell?`.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import assert_never
 
 from tinygpu.category.deadline import doing
@@ -36,13 +36,13 @@ from tinygpu.category.term import (
     walk,
 )
 from tinygpu.diagnostic import Label, Span
-from tinygpu.obligations.anew import partly, renewed
+from tinygpu.model.op import Op
 from tinygpu.obligations.cells import Cells, State, contributed, itself, merged, neighbour, published, unstored, unwritten, written
 from tinygpu.obligations.ends import cut_short
 from tinygpu.obligations.exchange import Threads, distances, exchanged
-from tinygpu.obligations.induced import begun, by_symbol
+from tinygpu.obligations.induced import by_symbol
 from tinygpu.obligations.made import FORM, SAID, carried, compared, is_made, made, number_of, reordered
-from tinygpu.obligations.recurrence import UNSOLVED, close, in_order
+from tinygpu.obligations.recurrence import UNSOLVED
 from tinygpu.obligations.trace import (
     Access,
     Collective,
@@ -57,8 +57,8 @@ from tinygpu.obligations.trace import (
     index_terms,
     replaced,
     started,
-    unsolved,
 )
+from tinygpu.obligations.turns import Turns
 from tinygpu.obligations.window import all_step, prefixed, shown
 from tinygpu.program.call import Call
 from tinygpu.program.rows import touched
@@ -207,10 +207,14 @@ class Execution:
         for name in sorted(written_in(step.body, facts=True) & before.keys()):
             cells, self.state[name] = before[name], inside[name]  # a write to shared cells knows its guards itself
             if cells.private:
-                self.keep(cells, self.joined(cells, guard, inside[name].value, point), point.axes)
+                self.state[name] = replace(cells, content=cache(partial(self.joined, cells, guard, inside[name], point)))
 
-    def joined(self, cells: Cells, guard: Term, new: Term, point: Region) -> Term:
-        """What a private cell is after a conditional body that made it `new`."""
+    def joined(self, cells: Cells, guard: Term, made: Cells, point: Region) -> Term:
+        """What a private cell holds after a conditional body that has made it another one."""
+        return self.settled(cells, self.chosen(cells, guard, made.value, point), point.axes)
+
+    def chosen(self, cells: Cells, guard: Term, new: Term, point: Region) -> Term:
+        """The same, as it comes."""
         if isinstance(new, App) and is_made(new) and new != cells.value:
             both = merged(guard, new.args[0], cells.value)
             if both != select(guard, new.args[0], cells.value):
@@ -246,10 +250,16 @@ class Execution:
 
     def keep(self, cells: Cells, value: Term, axes: tuple[Axis, ...]) -> None:
         """The new value of a cell. Only the preconditions may settle it: the guards around a write end before the value does."""
-        self.state[cells.local.name] = self.settled(cells, value, axes)
+        self.state[cells.local.name] = replace(cells, content=self.settled(cells, value, axes))
 
-    def settled(self, cells: Cells, value: Term, axes: tuple[Axis, ...]) -> Cells:
-        return replace(cells, value=settle(self.followed(value), Region(axes).extents | cells.extents, self.always))
+    def settled(self, cells: Cells, value: Term, axes: tuple[Axis, ...]) -> Term:
+        """What a cell holds, in few words."""
+        return settle(self.followed(value), Region(axes).extents | cells.extents, self.always)
+
+    @property
+    def op(self) -> Op:
+        """What is computed."""
+        return self.program.op
 
     @property
     def threads(self) -> tuple[str, ...]:
@@ -261,39 +271,16 @@ class Execution:
         before, begun = dict(self.state), len(self.events)
         self.loops += 1
         previous = {name: f"{name}@{self.loops}" for name in sorted(written_in(step.body, facts=True) & before.keys())}
-        self.state |= {n: replace(before[n], value=itself(before[n], start, self.threads)) for n, start in previous.items()}
+        self.state |= {n: replace(before[n], content=itself(before[n], start, self.threads)) for n, start in previous.items()}
         self.run(step.body, point.inside(axis))
-        begin, after, solved = self.closed(axis, previous, before, point)
-        if not solved and isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED:
+        turns = Turns(self, axis, point, previous, before, dict(self.state))
+        if isinstance(axis.extent, Const) and axis.extent.value <= UNROLLED and not turns.solved():
             self.state, around, self.events[begun:] = before, self.place, []
             for number in range(int(axis.extent.value)):  # all that it reads is still read: `x[index(z[i]) * 0]` reads z
                 self.place = replace(around, turns=(*around.turns, (axis.name, number)))
                 self.run(map_every(step.body, partial(substitute, mapping={axis.name: Const(number)}, written=True)), point)
             self.place = around
             return
-        starts = {previous[name]: cells for name, cells in begin.items()}
+        starts, after = turns.states()
         self.events[begun:] = started(self.events[begun:], starts)
         self.state = before | after
-
-    def closed(self, axis: Axis, previous: dict[str, str], before: State, point: Region) -> tuple[State, State, bool]:
-        """The cells before an iteration and after the loop, each solved once those that it reads are, and whether all were."""
-        begin, after, solved, inside = State(), State(), True, (*point.axes, axis)
-
-        def turning(cells: Cells, value: Term) -> Cells:
-            return replace(self.settled(cells, value, inside), formals=cells.formals + (self.threads if cells.private else ()))
-
-        old = {n: begun(self.program.op, axis, self.state[n].value, before[n].value) for n in previous}
-        alone = {n: renewed(axis, self.state[n].value, old[n], previous.values()) for n in previous}
-        known = {previous[n]: turning(self.state[n], form) for n, form in alone.items() if form is not None}
-        values = {name: replaced(self.state[name].value, known) for name in previous}
-        for name, free in in_order(values, previous):
-            cells = self.state[name]
-            new = replaced(values[name], {previous[m]: begin[m] for m in begin})
-            forms = close(axis, itself(cells, previous[name], self.threads), new, old[name]) if free else None
-            if forms is None:  # one symbol for each loop and turn of it, so that nothing is said by two of them being the same
-                unknown = unsolved(previous[name], old[name], (*cells.formals, *point.extents), axis)
-                forms = partly(axis, new, old[name], {*previous.values()}, unknown) if free else unknown
-                solved &= forms != unknown
-            forms = self.named(cells, forms[0], inside), self.named(cells, forms[1], point.axes)
-            begin[name], after[name] = turning(cells, forms[0]), self.settled(cells, forms[1], point.axes)
-        return begin, after, solved

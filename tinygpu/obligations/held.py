@@ -26,7 +26,7 @@ LONG = 40  # parts of a value: a shorter one is as it was computed
 def held(program: Program, cells: Cells, launch: int) -> Cells:
     """An array after a launch, where all that it holds is long and another form of one value: then the number that it holds has a name."""
     known = Known.at(every_cell(program, cells))
-    cells = replace(cells, value=reached(cells.value, known))
+    cells = replace(cells, content=reached(cells.value, known))
     leaves = [leaf for _, leaf in branches(cells.value)]
     first, *others = leaves
     if cells.local.dtype not in FLOATS or cells.value.parts < LONG or not (isinstance(first, App) and is_made(first)):
@@ -37,7 +37,7 @@ def held(program: Program, cells: Cells, launch: int) -> Cells:
     if not all(total(n) and limited(n) and not exact(extreme_of(n)) for n in numbers):
         return cells
     name = Read(f"{cells.local.name}{FORM}by launch {launch}", cells.place, cells.local.dtype)
-    return replace(cells, value=made(first.args[0], name))
+    return replace(cells, content=made(first.args[0], name))
 
 
 def branches(value: Term) -> list[tuple[Term, Term]]:

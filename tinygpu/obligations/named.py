@@ -35,7 +35,7 @@ def named(program: Program, memory: State, launch: int, stored: frozenset[str]) 
     found = tuple(memory[n] for n in sorted(stored - later) if not others and whole(program, memory[n]))
     left = {t.name for t in op.intermediates} & stored - {c.local.name for c in found}
     found = tuple(c for c in found if not any(c.local.name in op.reached(n) for n in left))
-    names = {c.local.name: replace(c, value=Read(symbol(op, c.local.name), c.place, c.local.dtype)) for c in found}
+    names = {c.local.name: replace(c, content=Read(symbol(op, c.local.name), c.place, c.local.dtype)) for c in found}
     return {**memory, **names}, found
 
 

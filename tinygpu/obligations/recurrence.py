@@ -11,7 +11,7 @@ Comes in: the value of a cell at the end of an iteration, over that at the start
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from tinygpu.category.bounds import divided
 from tinygpu.category.corner import at_corner
@@ -52,15 +52,6 @@ UNSOLVED = "!"  # a cell whose loop has no closed form
 def mentions(term: Term, tensor: str) -> bool:
     """Whether a term reads `tensor`."""
     return tensor in tensors(term)
-
-
-def in_order(values: Mapping[str, Term], previous: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """The cells of a loop, each once those that it reads are, and whether it is in no circle of them."""
-    waiting = dict.fromkeys(values)
-    while waiting:
-        ready = [n for n in waiting if not any(mentions(values[n], previous[m]) for m in waiting if m != n)]
-        yield from ((name, bool(ready)) for name in ready or waiting)
-        waiting = dict.fromkeys(n for n in waiting if ready and n not in ready)
 
 
 def one_point(fold: Fold) -> Fold:

@@ -186,7 +186,7 @@ class Trace:
             return Region(tuple(replace(a, extent=guards(a.extent)) for a in point.axes)).under(*map(guards, point.guard))
 
         events = tuple(changed(event, at(event.point), view) for event in self.events)
-        final, named = (tuple(replace(c, value=view(c.value)) for c in cells) for cells in (self.final, self.named))
+        final, named = (tuple(replace(c, content=view(c.value)) for c in cells) for cells in (self.final, self.named))
         return Trace(events, final, named)
 
 

@@ -33,6 +33,7 @@ from tinygpu.syntax import tree
 from tinygpu.syntax.files import read_text
 from tinygpu.syntax.grammar import source
 from tinygpu.syntax.lexer import Source
+from tinygpu.syntax.node import This
 
 if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
@@ -91,24 +92,9 @@ def key_of(spec: Loaded, one: Subject, budget: int | None) -> str:
     return digest("\0".join((version(), str(budget), type(one).__name__, one.title, op, text)))
 
 
-class This:
-    """A tree that is compared with none: it is itself."""
-
-    __slots__ = ("tree",)
-
-    def __init__(self, file: tree.File) -> None:
-        self.tree = file
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, This) and other.tree is self.tree
-
-    def __hash__(self) -> int:
-        return id(self.tree)
-
-
 @lru_cache(maxsize=64)  # machines of several dtypes are one text
-def _said(file: This, name: str) -> str:
-    return said(file.tree, name)
+def _said(file: This[tree.File], name: str) -> str:
+    return said(file.node, name)
 
 
 def exact(key: str, anchors: tuple[Anchor, ...]) -> str:

@@ -72,14 +72,15 @@ def _scanner() -> re.Pattern[str]:
     return re.compile("|".join(kinds), re.DOTALL)
 
 
-def scan(text: str, start: int = 0) -> Iterator[Token]:
-    """Every word of the text from an offset on, newlines and comments too; then the end."""
-    for match in _scanner().finditer(text, start):
+def scan(text: str, start: int = 0, stop: int | None = None) -> Iterator[Token]:
+    """Every word of the text from an offset on, or up to another, newlines and comments too; then the end."""
+    stop = len(text) if stop is None else stop
+    for match in _scanner().finditer(text, start, stop):
         kind = match.lastgroup or STRAY
         if kind != "SPACE":
             word = match.group()
             yield Token(word if kind == "SIGN" else kind, word, match.start(), match.end())
-    yield Token(END, "", len(text), len(text))
+    yield Token(END, "", stop, stop)
 
 
 def significant(tokens: Iterator[Token], comments: list[Token]) -> Iterator[Token]:

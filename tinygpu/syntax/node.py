@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from string import Formatter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 from tinygpu.diagnostic import NOWHERE, Span
 from tinygpu.record import MISSING, dataclass, field, fields, is_dataclass, replace
@@ -87,6 +87,21 @@ class Comment(Node):
 
     text: str
     own_line: bool = True
+
+
+class This(Generic[T]):
+    """A node that is equal to none but itself, as where it stands is a part of it."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: T) -> None:
+        self.node = node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, This) and other.node is self.node
+
+    def __hash__(self) -> int:
+        return id(self.node)
 
 
 def nodes(tree: object) -> Iterator[Any]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from contextlib import suppress
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from tinygpu.diagnostic import Diagnostic, Span, TinygpuError
-from tinygpu.record import MISSING, fields, replace
+from tinygpu.record import MISSING, dataclass, field, fields, replace
 from tinygpu.syntax import grammar, tree
 from tinygpu.syntax.expression import PREFIX
 from tinygpu.syntax.lexer import WORD, Source, Token, scan, significant
@@ -155,6 +157,42 @@ def parse(text: str, file: str = "") -> File:
     (Param(name='BM', value=Number(text='128'), choices=(), low=None, high=None),)
     """
     source = Source(text, file)
+    with suppress(Unexpected, TinygpuError):
+        parts = [_read(piece) for piece in _pieces(source)]
+        comments = tuple(comment for _, said in parts for comment in said)
+        return File(tuple(one for found, _ in parts for one in found), comments, span=source.span(0, len(text)))
+    return _read_on(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text from one declaration to the next, where it stands: what is read of it depends on nothing else of the `source`."""
+
+    text: str
+    file: str
+    start: int
+    line: int
+    source: Source = field(compare=False, repr=False)
+
+
+def _pieces(source: Source) -> Iterator[Piece]:
+    """A text in pieces: where all can be read, they are what the whole says."""
+    ends = [*(m.start() for m in DECLARATION.finditer(source.text)), len(source.text)]
+    for start, end in pairwise(dict.fromkeys((0, *ends))):
+        yield Piece(source.text[start:end], source.file, start, source.line(start), source)
+
+
+@lru_cache(maxsize=256)  # an editor reads a text again after each key
+def _read(piece: Piece) -> tuple[tuple[tree.Declaration, ...], tuple[Comment, ...]]:
+    """The declarations of a piece, and its comments."""
+    comments: list[Token] = []
+    words = _bearable(piece.source, piece.start, piece.start + len(piece.text))
+    found: File = read_tree(significant(words, comments), piece.source)
+    return found.declarations, tuple(_comment(c, piece.source) for c in comments)
+
+
+def _read_on(source: Source) -> File:
+    """A text that is no row of pieces: after each mistake it is read on at the next declaration."""
     comments: list[Token] = []
     problems: dict[Diagnostic, None] = {}
     begin = 0
@@ -170,18 +208,18 @@ def parse(text: str, file: str = "") -> File:
             problem = error.diagnostics[0]
             offset = problem.span.start
         problems[problem] = None
-        after = _next_declaration(text, offset, begin if problem.code == "TG003" else offset)
+        after = _next_declaration(source.text, offset, begin if problem.code == "TG003" else offset)
         if after is None or len(problems) == ENOUGH:
             break
         begin = after
     if problems:
         raise TinygpuError(*problems)
-    return File(result.declarations, tuple(_comment(c, source) for c in comments), span=source.span(0, len(text)))
+    return File(result.declarations, tuple(_comment(c, source) for c in comments), span=source.span(0, len(source.text)))
 
 
-def _bearable(source: Source, begin: int) -> Iterator[Token]:
+def _bearable(source: Source, begin: int, end: int | None = None) -> Iterator[Token]:
     """The words of a text, none longer than names may be: they become names of files and of functions."""
-    for token in scan(source.text, begin):
+    for token in scan(source.text, begin, end):
         if token.kind == WORD and len(token.text) > LONGEST:
             title = f"a name has at most {LONGEST} characters; this one has {len(token.text)}"
             raise TinygpuError.of("TG009", title, source.span(token.start, token.end), help="take a shorter one")
