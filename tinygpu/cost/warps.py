@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinygpu.category.deadline import look
 from tinygpu.category.layout import address as shared_address
 from tinygpu.category.layout import swizzled
 from tinygpu.category.linear import Polynomial, polynomial, term_of
@@ -100,16 +101,16 @@ def _tally(
         found = classes(parts)
     except Unclear:
         return None
-    look = access if parts.known else None
+    seen = access if parts.known else None
     sums, most = [0] * 4, [0] * 2
     for weights, here, first in _met(parts, found):
         units = fewest = worst = meeting = np.zeros_like(weights)
-        if look is not None:
-            units, fewest, worst = (_turns if look.array.owner == "block" else _sectors)(look, here, first)
-            meeting = _meeting(first) if look.atomic else meeting
+        if seen is not None:
+            units, fewest, worst = (_turns if seen.array.owner == "block" else _sectors)(seen, here, first)
+            meeting = _meeting(first) if seen.atomic else meeting
         sums = [s + int((weights * each).sum()) for s, each in zip(sums, (here.any(-1), here.sum(-1), units, fewest), strict=True)]
         most = [max(m, int((each * (weights > 0)).max(initial=0))) for m, each in zip(most, (worst, meeting), strict=True)]
-    return replace(Tally(*(sums + most if look else (*sums[:2], None, None, None, None))), exact=parts.exact)
+    return replace(Tally(*(sums + most if seen else (*sums[:2], None, None, None, None))), exact=parts.exact)
 
 
 def lasting(program: Program) -> Set[str]:
@@ -123,6 +124,7 @@ def _met(parts: Parts, found: Classes) -> Iterator[tuple[Numbers, NDArray[np.boo
         return
     step = max(1, CELLS // (len(found.counts) * WARP))
     for low in range(0, len(found.warps), step):
+        look()
         warps = found.warps[low : low + step]
         weights = found.times[low : low + step, None] * found.counts[None, :]
         held = {atom.name: warps[:, None, :, n + 1] + found.rows[None, :, None, n + 1] for n, atom in enumerate(parts.atoms)}

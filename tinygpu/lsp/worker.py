@@ -31,7 +31,7 @@ from tinygpu.record import dataclass
 from tinygpu.run.verdicts import version
 
 IDLE = 3  # processes that wait for a job
-GRACE = 0.05  # seconds in which a process gives up a job: what solvers are at, it does not
+GRACE = 0.1  # seconds in which a process gives up a job: what solvers are at, it does not
 HEAVY = (
     "proof.check",
     "proof.summary",
