@@ -181,4 +181,6 @@ DEFECTS = (
     Defect('a machine is what it was for another op', 'model/elaborate.py', '(machine, *(d for d in file.declarations if not isinstance(d, tree.Machine)))', '(machine,)', 'tests/model/test_again.py'),
     Defect('a machine that was read beside a mistake is right', 'model/elaborate.py', '    if not len(problems) and len(problems.warnings) == warned:', '    if len(problems.warnings) == warned:', 'tests/model/test_again.py'),
     Defect('a piece that has moved is where it was', 'syntax/parse.py', '    start: int\n    line: int\n    source', '    start: int = field(compare=False)\n    line: int = field(compare=False)\n    source', 'tests/syntax/test_parse.py'),
+    Defect('a process that is just made does not know that a job is unwanted', 'lsp/worker.py', '        signal.signal(signal.SIGUSR1, lambda number, _: UNWANTED.append(number))\n', '', 'tests/lsp/test_worker.py'),
+    Defect('a job that is waited for goes with the process that was to do it', 'lsp/worker.py', '            if child.next is not None:\n                self.begin(child.next)\n            elif child.busy:', '            if child.busy:', 'tests/lsp/test_worker.py'),
 )  # fmt: skip

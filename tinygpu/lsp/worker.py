@@ -24,6 +24,7 @@ from typing import Any
 from tinygpu.category.deadline import UNWANTED, Withdrawn
 from tinygpu.commands.common import bug, prepare
 from tinygpu.commands.together import DIES_WITH_PARENT
+from tinygpu.diagnostic import Diagnostic
 from tinygpu.lsp.pipes import receive, send
 from tinygpu.lsp.read import what_is_right
 from tinygpu.lsp.verdicts import Job, judged
@@ -41,6 +42,7 @@ HEAVY = (
     "commands.costs",
     "algebra.verdict",
 )
+ENDED = Diagnostic("TG937", "the process that proves has ended", helps=("the next change begins it again",))
 WARM = """op f(x: f32[R, N]) -> (y: f32[R]) { y[r] = sum[j] x[r, j] }
 machine a : f {
   work grid = (g), block = (w: 4, lane: 32)
@@ -138,8 +140,12 @@ class Pool:
         """An answer goes on; of one that ends, nothing does."""
         try:
             found = receive(child.line.fileno())
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # it has ended by itself, or the system has ended it
             self.end(child)
+            if child.next is not None:
+                self.begin(child.next)
+            elif child.busy:
+                send(sys.stdout.fileno(), (child.job.uri, child.job.number, ENDED))
             return
         child.heard(found)
         send(sys.stdout.fileno(), found)
@@ -162,7 +168,8 @@ class Pool:
             os.waitpid(child.process, 0)
 
     def fork(self) -> Child:
-        """A process that does jobs."""
+        """A process that does jobs. What is unwanted is known from its first moment on: else the signal that says so would end it."""
+        signal.signal(signal.SIGUSR1, lambda number, _: UNWANTED.append(number))
         mine, other = socket.socketpair()
         process = os.fork()
         if process:
@@ -171,7 +178,6 @@ class Pool:
         try:
             ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
             os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())  # who prints is not understood
-            signal.signal(signal.SIGUSR1, lambda number, _: UNWANTED.append(number))
             line = other.fileno()
             while True:
                 job = receive(line)
@@ -182,6 +188,7 @@ class Pool:
                     send(line, (job.uri, job.number, None))
                 except Exception as error:  # a bug of ours becomes a message
                     send(line, (job.uri, job.number, bug(error)))
+                    send(line, (job.uri, job.number, None))
                     raise
         finally:
             os._exit(0)
