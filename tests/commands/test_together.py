@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,32 @@ def test_a_check_on_two_cores_says_what_one_on_one_says(root: Path, tmp_path: Pa
     assert [line.split("(")[0] for line in checked(1, "human")[1].splitlines()] == [
         line.split("(")[0] for line in checked(2, "human")[1].splitlines()
     ]
+
+
+def test_what_is_asked_beside_a_verdict_is_made_where_it_is_found(root: Path, tmp_path: Path) -> None:
+    """Certificates, formulas, reasons and notes: the same by two processes as by one."""
+
+    def checked(jobs: int) -> tuple[list[str], dict[str, bytes]]:
+        folder = tmp_path / str(jobs)
+        beside = ["--certify", str(folder), "--smt2", "--why", "all", "--notes", "--jobs", str(jobs)]
+        command = [sys.executable, "-m", "tinygpu", "check", "specs/transpose.tgpu", "specs/strassen.tgpu", *beside]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=root, check=True)
+        written = {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*.*")}
+        return [re.sub(r"[0-9.]+ s\)", "", line) for line in done.stdout.splitlines()], written
+
+    said, written = checked(1)
+    assert (said, written) == checked(2)
+    assert any("[structure]" in line for line in said) and any("TG6" in line for line in said)
+    assert all((root / "proofs" / name).read_bytes() == text for name, text in written.items() if name.endswith(".json"))
+    assert sum(name.startswith("smt2/") for name in written) > 20
+
+    from tinygpu import pipeline
+    from tinygpu.commands.beside import Asked
+    from tinygpu.commands.judged import judge_light
+
+    spec = pipeline.load(root / "specs" / "transpose.tgpu")
+    found = [*judge_light([(spec, m) for m in spec.machines], None, False, 2, asked=Asked(certify=True))]
+    assert all(one.verdict is None and one.beside and one.beside.certificate for one in found), "a proof stays where it was found"
 
 
 @pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["all", "the first"])

@@ -10,27 +10,24 @@ import argparse
 import glob
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinygpu.commands import theorems
+from tinygpu.commands.beside import Asked, Formulas
 from tinygpu.commands.common import add_format, add_jobs, add_machine, add_paths, add_time, place, print_json, show, write
 from tinygpu.commands.families import Proved, check_family, families, family_line, pinned_specs, settled_words
-from tinygpu.commands.judged import Judged, exit_code, judge, judge_light, line, reasons, width_of
+from tinygpu.commands.judged import Judged, exit_code, judge, judge_light, line, width_of
 from tinygpu.commands.specs import among, load_all
 from tinygpu.commands.theorems import Believed
 from tinygpu.commands.together import CLEAR, Progress, processes
 from tinygpu.commands.watch import is_news, store_of, watch
 from tinygpu.diagnostic import Diagnostic, TinygpuError
-from tinygpu.hardware.arch import CPU
 from tinygpu.record import parts, replace
 from tinygpu.report import at_terminal, report, wants_color
 
 if TYPE_CHECKING:
     from tinygpu.pipeline import Loaded
-    from tinygpu.proof.certificate import Certificate
-    from tinygpu.proof.kernel import Theorem as Held
 
 EXAMPLE = "tinygpu check specs/"
 
@@ -79,21 +76,21 @@ def check_all(arguments: argparse.Namespace) -> int:
     headings = (*(theorems.heading(t) for _, t in stated), *(f.heading for _, f in free))
     width = max(width_of(m for _, m in machines), *map(len, headings), 0)
     keep = keeper(arguments)
-    proofs = keep is not None or arguments.why is not None or arguments.as_test is not None
-    store, whole = store_of(arguments, proofs), proofs or arguments.notes
+    whole = arguments.as_test is not None  # which needs the verdict itself
+    store = store_of(arguments, keep is not None or arguments.why is not None or whole)
     judged, believed, proved = list[Judged](), list[Believed](), list[Proved]()
     jobs, limits = 1 if whole else processes(arguments.jobs), (arguments.budget, arguments.time)
-    light = store.machines(machines, jobs) if store else judge_light(machines, limits[0], hashed, jobs, limits[1])
+    asked = Asked(keep is not None, arguments.smt2, arguments.why, arguments.notes, arguments.time)
+    light = store.machines(machines, jobs) if store else judge_light(machines, limits[0], hashed, jobs, limits[1], asked)
     with Progress() as now:
         for spec, theorem in stated:
             now(f"checking {theorem.name}")
             believed.append(store.stated(spec, theorem) if store else theorems.judge(spec.path, theorem, *limits))
             if keep is not None:
-                keep(spec, believed[-1])
+                keep(spec, believed[-1], *asked.certified(spec, believed[-1]))
             if style == "human" and is_news(arguments, believed[-1]):
                 told(theorems.line(believed[-1], width), believed[-1].diagnostics, sources)
-                asked = (believed[-1].kind, "all")
-                because(theorems.reasons(believed[-1]) if arguments.why in asked else ())
+                because(theorems.reasons(believed[-1]) if arguments.why in (believed[-1].kind, "all") else ())
         for spec, family in free:
             now(f"checking {family.title}")
             proved.append(store.family(spec, family) if store else check_family(spec.path, family, *limits))
@@ -102,11 +99,13 @@ def check_all(arguments: argparse.Namespace) -> int:
         for number, (spec, machine) in enumerate(machines, 1):
             now(f"checking {machine.title} ({number} of {len(machines)})")
             one = judge(spec.path, machine, limits[0], hashed, limits[1]) if whole and not store else next(light)
-            judged.append(noted(one) if arguments.notes else one)
+            beside = one.beside or asked.of(spec, one)
+            judged.append(replace(one, diagnostics=beside.notes) if beside.notes else one)
             if keep is not None:
-                keep(spec, one)
+                keep(spec, one, beside.certificate, beside.formulas)
             if style == "human" and is_news(arguments, one):
-                tell(judged[-1], width, arguments.why, sources)
+                told(line(judged[-1], width), judged[-1].diagnostics, sources)
+                because(beside.reasons)
     finish(judged, believed, proved, problems, style, sources, arguments.again)
     if arguments.as_test is not None:
         reproduce(judged, Path(arguments.as_test))
@@ -131,16 +130,7 @@ def known_property(arguments: argparse.Namespace) -> None:
     raise TinygpuError.of("TG905", f"{why} is no property", help=f"one of {', '.join(names)}; or all")
 
 
-def noted(judged: Judged) -> Judged:
-    """The same with the notes on what is proved; they change no verdict."""
-    if judged.word != "proved" or judged.machine.arch == CPU:
-        return judged
-    from tinygpu.commands.costs import notes_of
-
-    return replace(judged, diagnostics=notes_of(judged.machine))
-
-
-def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged | Believed], None] | None:
+def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged | Believed, str, Formulas], None] | None:
     """What writes a certificate of each proof, if that was asked for: its place follows from names alone, and its content from the proof
     alone. Raises TG904 where two machines would have one place."""
     if arguments.certify is None:
@@ -149,7 +139,7 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged | Believed
         return None
     folder, owners = Path(arguments.certify), dict[Path, str]()
 
-    def keep(spec: Loaded, one: Judged | Believed) -> None:
+    def keep(spec: Loaded, one: Judged | Believed, certificate: str, formulas: Formulas) -> None:
         title = one.theorem.title if isinstance(one, Believed) else one.machine.title
         target, owner = place(folder, spec.path, title), f"{title} of {spec.path}"
         if one.word != "proved":
@@ -157,37 +147,12 @@ def keeper(arguments: argparse.Namespace) -> Callable[[Loaded, Judged | Believed
         if owners.setdefault(target, owner) != owner:
             said = f"{target} would be the certificate of {owners[target]} and of {owner}"
             raise TinygpuError.of("TG904", said, help="certify them into two folders")
-        certificate, held = certified(spec, one, arguments.time)
-        write(target, certificate.text())
-        if arguments.smt2:
-            write_formulas(held, folder / "smt2")
+        write(target, certificate)
+        for name, text in formulas:
+            if not (there := folder / "smt2" / f"{name}.smt2").exists():
+                write(there, text)
 
     return keep
-
-
-def certified(spec: Loaded, one: Judged | Believed, limit: float) -> tuple[Certificate, tuple[Held, ...]]:
-    """The certificate of what is proved, and what the kernel showed of it."""
-    from tinygpu import pipeline
-
-    if isinstance(one, Believed):
-        from tinygpu.algebra.certificate import certify
-
-        assert one.found is not None, "it is proved"
-        return certify(one.theorem, one.found, one.theorem.text(spec.spec.tree)), one.found.claims
-    proof = one.verdict
-    assert isinstance(proof, pipeline.Proof), "it is proved"
-    return pipeline.timely(limit, one.machine, partial(pipeline.certificate, spec, one.machine, proof)), proof.theorems
-
-
-def write_formulas(held: Iterable[Held], folder: Path) -> None:
-    """One file for each formula, under its hash."""
-    from tinygpu.category.smtlib import name_of
-    from tinygpu.proof.certificate import formula
-
-    for text in (formula(theorem.claim) for theorem in held):
-        target = folder / f"{name_of(text)}.smt2"
-        if not target.exists():
-            write(target, text)
 
 
 def reproduce(judged: Sequence[Judged], target: Path) -> None:
@@ -202,12 +167,6 @@ def reproduce(judged: Sequence[Judged], target: Path) -> None:
         write(target, as_tests(found, target.parent))
     else:
         print(f"{target}: not written, because nothing is refuted", file=sys.stderr)
-
-
-def tell(judged: Judged, width: int, why: str | None, sources: dict[str, str]) -> None:
-    """For a person: the line of a machine at once, and what is wrong with it."""
-    told(line(judged, width), judged.diagnostics, sources)
-    because(reasons(judged, why) if why is not None else ())
 
 
 def because(sentences: Iterable[str]) -> None:

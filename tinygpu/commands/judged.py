@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tinygpu.category.deadline import TIME
+from tinygpu.commands.beside import NOTHING, Asked, Beside
 from tinygpu.commands.common import BAD, PROVED, REFUTED, UNKNOWN, how_long
 from tinygpu.commands.together import together
 from tinygpu.diagnostic import Diagnostic, TinygpuError
@@ -42,6 +43,7 @@ class Judged:
     facts: Facts | None = None
     verdict: Verdict | None = None
     kept: bool = False
+    beside: Beside | None = None  # what else was asked of the verdict, where it was found
 
 
 def judge(path: str, machine: Machine, budget: int | None = None, hashed: bool = False, limit: float = TIME) -> Judged:
@@ -80,24 +82,30 @@ def with_hash(judged: Judged) -> Judged:
 
 
 def judge_light(
-    machines: Sequence[tuple[Loaded, Machine]], budget: int | None, hashed: bool, jobs: int, limit: float = TIME
+    machines: Sequence[tuple[Loaded, Machine]],
+    budget: int | None,
+    hashed: bool,
+    jobs: int,
+    limit: float = TIME,
+    asked: Asked = NOTHING,
 ) -> Iterator[Judged]:
-    """Check machines on several cores, in order, and without their verdicts."""
+    """Check machines on several cores, in order, and without their verdicts, of which all that is `asked` is made where they are."""
     if min(len(machines), jobs) > 1:
         import tinygpu.proof.check
         import tinygpu.proof.summary  # noqa: F401  # by this process, and not by each that is forked
 
-    def one(number: int) -> tuple[str, tuple[Diagnostic, ...], float, Facts | None]:
+    def one(number: int) -> tuple[tuple[str, tuple[Diagnostic, ...], float, Facts | None], Beside]:
         spec, machine = machines[number]
         judged = judge(spec.path, machine, budget, hashed, limit)
-        return judged.word, judged.diagnostics, judged.seconds, judged.facts
+        return (judged.word, judged.diagnostics, judged.seconds, judged.facts), asked.of(spec, judged)
 
     def length(number: int) -> int:
         """Of the text of a machine: what is said in many words takes long."""
         return (span := machines[number][1].span).end - span.start
 
     answers = together(len(machines), one, jobs, length)  # now, and not when the first is waited for: who has threads is not forked
-    return (Judged(spec.path, machine, *answer) for (spec, machine), answer in zip(machines, answers, strict=True))
+    found = zip(machines, answers, strict=True)
+    return (Judged(spec.path, machine, *facts, beside=beside) for (spec, machine), (facts, beside) in found)
 
 
 def line(judged: Judged, width: int) -> str:
