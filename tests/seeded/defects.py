@@ -183,4 +183,5 @@ DEFECTS = (
     Defect('a piece that has moved is where it was', 'syntax/parse.py', '    start: int\n    line: int\n    source', '    start: int = field(compare=False)\n    line: int = field(compare=False)\n    source', 'tests/syntax/test_parse.py'),
     Defect('a process that is just made does not know that a job is unwanted', 'lsp/worker.py', '        signal.signal(signal.SIGUSR1, lambda number, _: UNWANTED.append(number))\n', '', 'tests/lsp/test_worker.py'),
     Defect('a job that is waited for goes with the process that was to do it', 'lsp/worker.py', '            if child.next is not None:\n                self.begin(child.next)\n            elif child.busy:', '            if child.busy:', 'tests/lsp/test_worker.py'),
+    Defect('lanes that are not there write cells too', 'simulate/nest.py', 'int(mask.sum())', 'mask.size', 'tests/simulate/test_simulate.py'),
 )  # fmt: skip

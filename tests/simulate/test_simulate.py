@@ -10,6 +10,7 @@ import pytest
 
 from tests.program.library import TEXTS, disagreements, first_disagreement, program, shipped
 from tinygpu.category.number import load, outside_dtype
+from tinygpu.simulate import interpret
 from tinygpu.simulate.exchange import source_lane
 from tinygpu.simulate.fault import SimulationBudget
 from tinygpu.simulate.inputs import random_inputs
@@ -158,3 +159,30 @@ def test_budget() -> None:
     ):
         with pytest.raises(SimulationBudget):
             spend()
+
+
+def test_what_the_lanes_of_one_warp_do_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That others would write the same cells, if they were there, is no matter."""
+    made = program("""op doubled(x: f32[n]) -> (y: f32[n]) { y[i] = x[i] + x[i] }
+machine m : doubled {
+  work grid = (g: ceil(n / 256)), block = (w: 4, lane: 32)
+  program {
+    shared s: f32[256]
+    for v < 2 { s[w*64 + lane*2 + v] = 0 }
+    barrier
+    if w == 0 {
+      for k < 2 { for v < 8 { s[lane*8 + v] += x[g*256 + lane*8 + v] if g*256 + lane*8 + v < n else 0 } }
+    }
+    barrier
+    for v < 2 { y[g*256 + w*64 + lane*2 + v] = s[w*64 + lane*2 + v] if g*256 + w*64 + lane*2 + v < n }
+  }
+}""")
+    steps: list[str] = []
+    assign = interpret._assign
+    monkeypatch.setattr(interpret, "_assign", lambda run, step, *more: steps.append(step.target) or assign(run, step, *more))
+    inputs = random_inputs(made.op, {"n": 300})
+    for vectorise, turns in ((True, 2), (False, 16)):
+        steps.clear()
+        outcome = simulate(made, {"n": 300}, inputs, vectorise=vectorise)
+        assert not outcome.faults and np.array_equal(outcome.outputs["y"], inputs["x"] + inputs["x"])
+        assert steps.count("s") - (1 if vectorise else 2) == turns

@@ -33,6 +33,7 @@ from tinygpu.simulate.fault import (
     OutOfBounds,
     Race,
     SimulationBudget,
+    Unfenced,
     Uninitialised,
 )
 from tinygpu.simulate.inputs import edge_inputs, ends_inputs, random_inputs, rising_inputs
@@ -236,9 +237,11 @@ def _points(op: Op, sizes: dict[str, int]) -> tuple[int, int, int]:
 
 
 def _telling(faults: tuple[Fault, ...]) -> Fault:
-    """The first fault; but a cell that somebody reads too early is what a race looks like where the threads are not in step, and what
-    two threads update in global memory they store twice."""
+    """The first fault; but a cell that somebody reads too early is what a race looks like where the threads are not in step, what
+    two threads update in global memory they store twice, and of a fence nobody is told where no barrier is between."""
     match faults[0]:
+        case Unfenced(array=array):
+            return next((f for f in faults if isinstance(f, Race) and f.array == array), faults[0])
         case Uninitialised(owner="block" | "grid"):
             return next((f for f in faults if isinstance(f, Race | Divergent)), faults[0])
         case Race(scope="launch", at=at, first=first) if at.step is first.step:  # an update that is not atomic

@@ -224,9 +224,13 @@ class Faults:
     def add(self, fault: Fault, span: Span) -> None:
         """Notes the fault, if there is room."""
         key = (type(fault), getattr(fault, "array", ""), span)
-        self.count[key] = self.count.get(key, 0) + 1
-        if len(self.found) < self.cap and self.count[key] <= EACH:
+        if self.room(*key):
+            self.count[key] = self.count.get(key, 0) + 1
             self.found.append(fault)
+
+    def room(self, kind: type[Fault], array: str, span: Span) -> bool:
+        """Whether one more of a kind would be noted: who makes faults of what is not need not."""
+        return len(self.found) < self.cap and self.count.get((kind, array, span), 0) < EACH
 
 
 def sentence(fault: Fault) -> str:

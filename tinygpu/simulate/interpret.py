@@ -214,7 +214,7 @@ def _vectorised(run: Run, step: For, mask: Array) -> bool:
     box = tuple(max(0, int(e)) for e in values)
     if 0 in box:
         return True
-    found = at_once(nest, run.arrays[nest.assign.target], box, run.group.lanes, run.env)
+    found = at_once(nest, run.arrays[nest.assign.target], box, mask, run.env)
     if found is None:
         return False
     loops, turns = found

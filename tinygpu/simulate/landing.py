@@ -175,13 +175,13 @@ class Flights:
         step = access.place.step
         alone = isinstance(step, Assign) and step.target == self.name not in tensors(step.value)
         for (other, writes, sums, _), mark in self.begun.items():
-            if writes or write:
+            if (writes or write) and faults.room(UnderWay, self.name, access.place.span):
                 ordered = unit == other != COPY and sums and alone  # products of a warp on one accumulator are in order
                 for point in self.early(access, mark, groups.landed[other], ordered):
                     faults.add(UnderWay(*self.case(access, point, mark), verb, other), access.place.span)
         if unit == COPY or unit in boxes:
             self.over(access, plain, unit, faults)
-        if unit not in ("", COPY) and groups.space != TENSORS:
+        if unit not in ("", COPY) and groups.space != TENSORS and faults.room(Unfenced, self.name, access.place.span):
             for mark, told in self.unseen(groups, unit, write):
                 for point in self.early(access, mark, told):
                     faults.add(Unfenced(*self.case(access, point, mark), unit), access.place.span)

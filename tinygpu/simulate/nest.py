@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tinygpu.category.number import Value
+from tinygpu.category.number import Array, Value
 from tinygpu.category.term import App, Axis, Const, Read, Term, conjunction, reads, variables, walk
 from tinygpu.category.to_numpy import evaluate
 from tinygpu.program.step import Assign, For, If, Step
@@ -69,14 +69,14 @@ def _plain(extent: Term) -> bool:
 Turns: TypeAlias = tuple[dict[str, Value], dict[str, int]]
 
 
-def at_once(nest: Nest, target: Memory, box: tuple[int, ...], lanes: int, env: Mapping[str, Value]) -> Turns | None:
+def at_once(nest: Nest, target: Memory, box: tuple[int, ...], mask: Array, env: Mapping[str, Value]) -> Turns | None:
     """The axes of a nest as arrays over all points of its box, where they may be taken together, and the extents of those that are gone through in order:
-    not too many points, and of cells of a thread, or of those that are updated, different ones."""
+    not too many points, and of cells of a thread, or of those that are updated, different ones in all lanes that are there."""
     named, assign = frozenset[str]().union(*map(variables, nest.assign.index)), nest.assign
     shared = target.space.owner != "thread"
     turned = [shared and bool(assign.update) and not assign.atomic and axis.name not in named for axis in nest.axes]
     inside = tuple(n for n, alone in zip(box, turned, strict=True) if not alone)
-    if lanes * math.prod(inside) > WIDE or not inside:
+    if mask.size * math.prod(inside) > WIDE or not inside:
         return None
     names = [axis.name for axis, alone in zip(nest.axes, turned, strict=True) if not alone]
     loops = {
@@ -85,19 +85,22 @@ def at_once(nest: Nest, target: Memory, box: tuple[int, ...], lanes: int, env: M
     turns = {axis.name: n for axis, n, alone in zip(nest.axes, box, turned, strict=True) if alone}
     if shared and (assign.atomic or not assign.update):
         return loops, turns
-    points = (*inside, lanes if shared else 1)
-    return (loops, turns) if _distinct(assign.index, {**env, **loops}, target, points) else None
+    there = mask if shared else np.ones(1, np.bool_)
+    return (loops, turns) if _distinct(assign.index, {**env, **loops}, target, inside, there) else None
 
 
-def _distinct(index: tuple[Term, ...], env: Mapping[str, Value], target: Memory, points: tuple[int, ...]) -> bool:
-    """Whether the iterations write different cells that exist: of a thread the same ones in every lane, else also those of two lanes."""
+def _distinct(index: tuple[Term, ...], env: Mapping[str, Value], target: Memory, box: tuple[int, ...], mask: Array) -> bool:
+    """Whether the iterations write different cells that exist: of a thread the same ones in every lane, else also those of two lanes that are there."""
     if any(map(reads, index)):
         return False
     values = tuple(evaluate(i, env) for i in index)
-    if any(np.less(i, 0).any() or np.greater_equal(i, n).any() for i, n in zip(values, target.extents, strict=True)):
-        return False
     cells = flat(values, target.extents) + target.offset
-    if np.ndim(cells) and np.shape(cells)[-1] not in (1, points[-1]):
+    if any(np.ndim(v) and np.shape(v)[-1] not in (1, mask.size) for v in (*values, cells)):
         return False
-    everything = np.broadcast_to(cells, points)
-    return len(np.unique(everything)) == everything.size
+
+    def there(value: Value) -> Array:
+        return np.broadcast_to(value, (*box, mask.size))[..., mask]
+
+    if any((i < 0).any() or (i >= n).any() for i, n in zip(map(there, values), target.extents, strict=True)):
+        return False
+    return len(np.unique(there(cells))) == math.prod(box) * int(mask.sum())

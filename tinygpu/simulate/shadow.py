@@ -126,6 +126,8 @@ class Shadow:
             faults.add(DoubleStore(at, self.name, index, self.clock.who(int(key), False, 0)), access.place.span)
 
     def _report(self, before: Kind, now: Kind, access: Access, base: int, faults: Faults) -> None:
+        if not faults.room(Race, self.name, access.place.span):
+            return
         (other, _), (kind, _), (log, clock) = before, now, self.by(before, now)
         found = log.others(access, clock)
         for point, key, falls in () if found is None else self._pairs(clock, before == now, access, base, *found):
