@@ -34,6 +34,7 @@ ENOUGH = 24  # open claims
 GIVEN_UP = 4  # of them those that the budget was not enough for
 FACTORS = 8  # of a product that the solver multiplies out as fast as anything
 MANY = 3  # with so many it may take minutes to show what a number drawn at random shows
+LONG = 400  # and so with so many parts, as where bits are mixed again and again
 HASTE = 40  # of the budget such a part is for a claim where another one is known to be false
 SLOW = 10  # and such a part where values have more parts than are written out
 MOOT = (  # where one of these goes wrong, a program computes nothing that the rest could be about
@@ -259,7 +260,8 @@ def ask(hypotheses: tuple[Term, ...], goal: Term | None, budget: int, clock: flo
     Several accesses, and several machines, give one formula: what has one answer is asked once.
     """
     alike = isinstance(goal, App) and goal.op == "eq" and goal.args[0] == goal.args[1]  # nothing is multiplied out for that
-    if goal is not None and not alike and _factors(goal) >= MANY and (point := counterpoint(hypotheses, goal)) is not None:
+    long = goal is not None and (_factors(goal) >= MANY or goal.parts >= LONG)
+    if goal is not None and long and not alike and (point := counterpoint(hypotheses, goal)) is not None:
         return z3.sat, point, 0
     steps = budget if alike else affordable(budget, (*hypotheses, *([] if goal is None else [goal])))
     verdict, model, effort = solved(script(hypotheses, goal), steps, clock)

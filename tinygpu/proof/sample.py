@@ -1,7 +1,7 @@
-"""A point at which a claim about long products is false, found by trying: solvers multiply such products out, and take minutes.
+"""A point at which a claim about long products, or about bits, is false, found by trying: solvers multiply such products out, and go through bits, and take minutes.
 
 Comes in: hypotheses and a goal. Goes out: the integers of a point at which the hypotheses hold and the goal does not, or None. The one idea: two polynomials
-that differ are different almost everywhere, so numbers drawn at random, computed with exactly, show it at once. It never says that anything holds.
+that differ are different almost everywhere, and so are two ways to mix bits, so numbers drawn at random, computed with exactly, show it at once. It never says that anything holds.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
-from tinygpu.category.dtype import SIGNED
+from tinygpu.category.dtype import RANGE, SIGNED
+from tinygpu.category.evaluate import PLAIN, wrapped
 from tinygpu.category.operation import COMPARISONS
 from tinygpu.category.term import BOOL, FLOATS, INDEX, App, Const, Read, Term, Var, variables
 
 Value: TypeAlias = Fraction | int | bool
 SIZES = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # one number for all sizes
 ENOUGH = 3  # points at which the goal holds
+INTEGRAL = frozenset((*RANGE, INDEX))
 BITS = 4096  # of the longest numbers that are computed with: a square of squares doubles them each time
 
 
@@ -95,8 +97,12 @@ class _Point:
                 return (all if op == "and" else any)(self.value(a) for a in args)
             case App("not", (one,)):
                 return not self.value(one)
+            case App("cast", (one,)) if {one.dtype, term.dtype} <= INTEGRAL:
+                return _of_integers("cast", [self.value(one)], term.dtype, one.dtype == INDEX)
             case App(op, args) if term.dtype in (*FLOATS, INDEX) or op in COMPARISONS:
                 return _computed(op, [self.value(a) for a in args], term.dtype)
+            case App(op, args) if term.dtype in RANGE and all(a.dtype in RANGE for a in args):
+                return _of_integers(op, [self.value(a) for a in args], term.dtype)
         raise Beyond
 
     def _any(self, what: Any, dtype: str) -> Value:
@@ -108,6 +114,22 @@ class _Point:
                 number > 0 if dtype == BOOL else Fraction(number, self.chance.randint(1, 3)) if dtype in FLOATS else number
             )
         return self.drawn[what]
+
+
+def _of_integers(op: str, args: list[Any], dtype: str, fits: bool = False) -> int:
+    """What an operation makes of integers of a machine: unsigned ones wrap, but for one that is to be one which `fits`.
+
+    >>> _of_integers("mul", [3528531795, 2], "u32"), _of_integers("cast", [1 << 33], "u32"), _of_integers("xor", [6, 3], "i32")
+    (2762096294, 0, 5)
+    """
+    try:
+        found = args[0] if op == "cast" else PLAIN[op](*args)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise Beyond from None
+    there = wrapped(found, dtype)
+    if not isinstance(there, int) or ((fits or dtype in SIGNED) and there != found):
+        raise Beyond
+    return there
 
 
 def _computed(op: str, args: list[Any], dtype: str) -> Value:
