@@ -12,7 +12,8 @@ from tests.comments import wrongs
 from tests.conftest import ROOT
 from tests.program.library import loaded, program
 from tinygpu.category.term import TRUE, Axis, Fold, Read, Var
-from tinygpu.commands.judged import judge, reasons
+from tinygpu.commands.beside import reasons
+from tinygpu.commands.judged import judge
 from tinygpu.model.op import Op
 from tinygpu.obligations.obligation import Gap
 from tinygpu.pipeline import load_text

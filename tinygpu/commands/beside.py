@@ -49,8 +49,6 @@ class Asked:
 
     def of(self, spec: Loaded, one: Judged) -> Beside:
         """What is asked for of the verdict on a machine."""
-        from tinygpu.commands.judged import reasons
-
         why = () if self.why is None else tuple(reasons(one, self.why))
         certificate, formulas = self.certified(spec, one)
         return Beside(certificate, formulas, why, noted(one) if self.notes else ())
@@ -98,3 +96,28 @@ def noted(one: Judged) -> tuple[Diagnostic, ...]:
     from tinygpu.commands.costs import notes_of
 
     return notes_of(one.machine)
+
+
+def reasons(judged: Judged, kind: str) -> list[str]:
+    """The statements of one property and how each was settled, all properties for `all`; of what is not proved, what did not meet."""
+    from tinygpu.category.term import TRUE, conjunction, text
+    from tinygpu.pipeline import Proof
+
+    if judged.verdict is None:
+        return []
+    if not isinstance(judged.verdict, Proof):
+        from tinygpu.proof.why import why
+
+        left = [o for o in judged.verdict.left if kind in ("", "all", o.claim.kind)]
+        return list(why(judged.verdict.program, left, judged.diagnostics[0].code))
+    from tinygpu.proof.words import spoken
+
+    said = []
+    for theorem in judged.verdict.theorems if kind else ():
+        claim, goal = theorem.claim, getattr(theorem.claim, "goal", TRUE)
+        if kind in ("all", claim.kind):
+            lines = [f"{getattr(claim, 'sentence', claim.title)}  [{theorem.method}]"]
+            if goal != TRUE:
+                lines += [f"  {text(conjunction(*getattr(claim, 'hypotheses', ())))}", f"  ⊢ {text(goal)}"]
+            said += [spoken(one, claim, judged.machine.op) for one in lines]
+    return said or ([f"nothing had to be proved about {kind}"] if kind else [])
