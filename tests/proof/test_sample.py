@@ -106,3 +106,11 @@ def test_integers_are_those_of_their_machine() -> None:
         met += 1
         assert got == number(term, {name: int(there.value(Var(name, dtype))) for name in names}), term
     assert met > 150
+
+
+@pytest.mark.parametrize("op, by", [("shl", 32), ("shr", 40), ("shl", 1 << 31), ("floordiv", 0), ("mod", 0)])
+def test_what_has_no_value_is_no_point_against_anything(op: str, by: int) -> None:
+    x = Var("x", "u32")
+    there = App(op, (x, Const(by, "u32")), "u32")
+    assert counterpoint((), App("eq", (there, x), "bool")) is None
+    assert counterpoint((), App("eq", (App(op, (x, Const(1, "u32")), "u32"), App("add", (x, there), "u32")), "bool")) is None

@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
+from tinygpu.category.dtype import BITS as WIDTHS
 from tinygpu.category.dtype import RANGE, SIGNED
 from tinygpu.category.evaluate import PLAIN, wrapped
 from tinygpu.category.operation import COMPARISONS
@@ -117,11 +118,14 @@ class _Point:
 
 
 def _of_integers(op: str, args: list[Any], dtype: str, fits: bool = False) -> int:
-    """What an operation makes of integers of a machine: unsigned ones wrap, but for one that is to be one which `fits`.
+    """What an operation makes of integers of a machine: unsigned ones wrap, but for one that is to be one which `fits`. A shift by the width or more has no
+    value.
 
     >>> _of_integers("mul", [3528531795, 2], "u32"), _of_integers("cast", [1 << 33], "u32"), _of_integers("xor", [6, 3], "i32")
     (2762096294, 0, 5)
     """
+    if op in ("shl", "shr") and not 0 <= args[1] < WIDTHS[dtype]:
+        raise Beyond
     try:
         found = args[0] if op == "cast" else PLAIN[op](*args)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
